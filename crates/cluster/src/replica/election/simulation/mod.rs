@@ -1,0 +1,136 @@
+//! Elections of several nodes over one store, in simulated time, from a seed.
+//!
+//! ```text
+//!  node: Election, clock ── request ──► latency, loss ──► Memory (the store)
+//!        skewed and drifting ◄─ answer ─ latency, loss ──┘
+//!        paused, killed, restarted, cut off one way or both
+//! ```
+//!
+//! Everything happens at a place in one queue; what happens is written into a [`History`], which
+//! the checker reads. The same seed gives the same history.
+
+mod checker;
+mod node;
+mod world;
+
+use std::thread;
+
+use super::fault::Fault;
+use checker::{History, Kind};
+use world::World;
+
+/// Seeds in every run of the tests, and in long ones.
+const SEEDS: u64 = 200;
+const SEEDS_LONG: u64 = 20_000;
+
+fn is_long() -> bool {
+    std::env::var_os("TELAR_LONG").is_some_and(|value| value == "1")
+}
+
+fn run(seed: u64, fault: Option<Fault>) -> History {
+    World::new(seed, fault).run()
+}
+
+/// What happened in a number of runs.
+#[derive(Debug, Default)]
+struct Sums {
+    acknowledged: usize,
+    reads: usize,
+    epochs: usize,
+    resolved: usize,
+}
+
+fn check_seeds(seeds: impl Iterator<Item = u64>) -> Sums {
+    let mut sums = Sums::default();
+    for seed in seeds {
+        let history = run(seed, None);
+        let found = history.check();
+        assert!(found.is_empty(), "seed {seed}: {found:#?}");
+        sums.acknowledged += history.acknowledged();
+        sums.reads += history.reads.len();
+        sums.epochs += history.epochs();
+        sums.resolved += history.resolved;
+    }
+    sums
+}
+
+#[test]
+fn histories_are_clean() {
+    let seeds = if is_long() { SEEDS_LONG } else { SEEDS };
+    let halves = thread::scope(|scope| {
+        let halves = [0, 1].map(|first| {
+            let seeds = (first..seeds).step_by(2);
+            scope.spawn(move || check_seeds(seeds))
+        });
+        halves.map(|half| half.join().unwrap())
+    });
+    println!("{seeds} seeds: {halves:?}");
+    // It did happen: take-overs, unknown outcomes, and work between them.
+    let least = usize::try_from(seeds / 2).unwrap();
+    for sums in halves {
+        assert!(sums.epochs > 2 * least && sums.resolved > least, "{sums:?}");
+        assert!(sums.acknowledged > 100 * least && sums.reads > 100 * least, "{sums:?}");
+    }
+}
+
+#[test]
+fn a_seed_gives_one_history() {
+    let [a, b] = [(); 2].map(|()| run(7, None));
+    assert_eq!(format!("{:?} {:?}", a.log, a.reads), format!("{:?} {:?}", b.log, b.reads));
+}
+
+/// The checker finds `fault`, by `kind`, within as many seeds as the tests run.
+fn is_found(fault: Fault, kind: Kind) {
+    let mut others = Vec::new();
+    for seed in 0..SEEDS {
+        let found = run(seed, Some(fault)).check();
+        if found.iter().any(|violation| violation.kind == kind) {
+            println!("{fault:?}: {kind:?} at seed {seed}");
+            return;
+        }
+        others.extend(found.into_iter().map(|violation| violation.kind));
+    }
+    panic!("{fault:?} was not found as {kind:?} in {SEEDS} seeds, but as {others:?}");
+}
+
+#[test]
+fn taking_over_at_once_is_found() {
+    is_found(Fault::TakesOverAtOnce, Kind::StaleRead);
+    is_found(Fault::TakesOverAtOnce, Kind::TwoReaders);
+}
+
+#[test]
+fn acknowledging_early_is_found() {
+    is_found(Fault::AcknowledgesEarly, Kind::LostAppend);
+    is_found(Fault::AcknowledgesEarly, Kind::TwoInOneSlot);
+}
+
+#[test]
+fn reading_after_the_lease_lapsed_is_found() {
+    is_found(Fault::ReadsAfterLapse, Kind::StaleRead);
+}
+
+#[test]
+fn reading_in_snapshots_from_before_leading_is_found() {
+    is_found(Fault::ReadsOldSnapshots, Kind::StaleRead);
+}
+
+#[test]
+fn unknown_taken_for_won_is_found() {
+    is_found(Fault::UnknownIsWon, Kind::LostAppend);
+}
+
+#[test]
+fn unknown_taken_for_not_written_is_found() {
+    is_found(Fault::NewIdentity, Kind::RefusedAndWritten);
+}
+
+#[test]
+fn a_lease_counted_from_its_answer_is_found() {
+    is_found(Fault::ValidFromAnswer, Kind::StaleRead);
+}
+
+#[test]
+fn leading_on_after_a_lost_slot_is_found() {
+    is_found(Fault::KeepsLeading, Kind::EpochsShrink);
+}

@@ -1,0 +1,35 @@
+//! Why a replica cannot go on.
+
+use super::election::NotLeader;
+use crate::store::StoreError;
+
+/// A failed operation of a replica.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplicaError {
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The copy failed.
+    #[error(transparent)]
+    Engine(#[from] telar_engine::Error),
+    /// The replicated log ends before what this copy has: the store was restored from an old state.
+    /// The copy keeps its data.
+    #[error("the replicated log ends before commit {known}, which this copy has")]
+    LogBehind {
+        /// The last commit of the copy.
+        known: u64,
+    },
+    /// Another node leads, or may.
+    #[error(transparent)]
+    NotLeader(#[from] NotLeader),
+    /// The copy is being opened again, since this node led and does no more.
+    #[error("this node was deposed, and its copy is being opened again")]
+    Reopening,
+    /// The replica has stopped.
+    #[error("the replica has stopped: {why}")]
+    Stopped {
+        /// Why.
+        why: String,
+    },
+}

@@ -1,0 +1,223 @@
+//! The copy of a node: applied to while it follows, promoted, and opened again when it is deposed.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use telar_engine::wal::LogGroup;
+use telar_engine::{Engine, Error, Settings};
+use telar_graph::CommitTs;
+
+use super::core::{Core, LogWork, seen, seen_slot};
+use super::election::{Event, Role, SeenSlot, SlotOutcome};
+use super::leader::Leader;
+use crate::store::{ErrorKind, Group, StoreError, read_groups};
+
+/// Bytes of slots that are read, and applied, at a time.
+const READ_BYTES: usize = 8 << 20;
+
+/// Part of the database that a node has.
+#[derive(Debug)]
+pub(super) enum Holding {
+    Following(Engine),
+    Leading(Engine),
+    /// It led: its copy has to be opened again. `None` until nobody holds it any more.
+    Deposed,
+}
+
+#[derive(Debug)]
+pub(super) struct Copy {
+    path: PathBuf,
+    settings: Settings,
+    holding: Mutex<Holding>,
+}
+
+fn as_group(group: &Group) -> LogGroup<'_> {
+    let (first_ts, next_ts) = (group.range.first(), group.range.next());
+    LogGroup { first_ts, next_ts, salt: group.salt, frames: &group.payload }
+}
+
+impl Copy {
+    pub(super) fn open(path: PathBuf, settings: Settings) -> Result<(Self, Engine), Error> {
+        let engine = Engine::open_to_follow(&path, settings)?;
+        let holding = Mutex::new(Holding::Following(engine.clone()));
+        Ok((Self { path, settings, holding }, engine))
+    }
+
+    pub(super) fn holding(&self) -> MutexGuard<'_, Holding> {
+        self.holding.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The open copy; none while it is being opened again.
+    pub(super) fn engine(&self) -> Option<Engine> {
+        match &*self.holding() {
+            Holding::Following(engine) | Holding::Leading(engine) => Some(engine.clone()),
+            Holding::Deposed => None,
+        }
+    }
+
+    fn following(&self) -> Option<Engine> {
+        match &*self.holding() {
+            Holding::Following(engine) => Some(engine.clone()),
+            Holding::Leading(_) | Holding::Deposed => None,
+        }
+    }
+
+    /// Carries out what is to be done with log and copy; true if there was something.
+    pub(super) fn log_work(&self, core: &Arc<Core>) -> bool {
+        let mut did = self.look_after(core);
+        loop {
+            let (work, stopped) = {
+                let mut state = core.state();
+                (state.log.pop_front(), state.stopped.is_some())
+            };
+            let Some(work) = work.filter(|_| !stopped) else { return did };
+            did = true;
+            match work {
+                LogWork::Read { request, from } => self.read(core, request, from),
+                LogWork::PutEpoch { request, slot } => self.put_epoch(core, request, slot),
+                LogWork::Became(role) => self.become_role(core, role),
+            }
+        }
+    }
+
+    /// Opens a deposed copy again, and gives up leading with one that takes no commits.
+    fn look_after(&self, core: &Arc<Core>) -> bool {
+        let mut holding = self.holding();
+        match &*holding {
+            Holding::Deposed => match Engine::open_to_follow(&self.path, self.settings) {
+                Ok(engine) => {
+                    *holding = Holding::Following(engine);
+                    true
+                }
+                // Sessions hold it still.
+                Err(Error::Locked { .. }) => false,
+                Err(error) => {
+                    core.stop(error.to_string());
+                    false
+                }
+            },
+            Holding::Leading(engine) if engine.check_writable().is_err() => {
+                drop(holding);
+                let mut state = core.state();
+                if state.election.role() == Role::Leader {
+                    core.step_in(&mut state, Event::Release);
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
+    fn read(&self, core: &Arc<Core>, request: u64, from: u64) {
+        let event = match self.read_and_apply(core, from) {
+            Ok(slots) => Event::LogRead { request, slots },
+            Err(Stop::Later) => Event::Failed { request },
+            Err(Stop::ForGood(why)) => return core.stop(why),
+        };
+        core.step(event);
+    }
+
+    fn read_and_apply(&self, core: &Core, from: u64) -> Result<Vec<SeenSlot>, Stop> {
+        let Some(engine) = self.following() else {
+            // What became of a group of the leadership that ended is found out all the same.
+            let slots = core.log.read(&core.stream, from, READ_BYTES)?;
+            return Ok(slots.iter().map(seen_slot).collect::<Result<_, _>>()?);
+        };
+        let from = from.min(engine.published().get() + 1);
+        let groups = read_groups(&*core.log, &core.stream, from, READ_BYTES)?;
+        for group in &groups {
+            match engine.apply(as_group(group)) {
+                Ok(_) => {}
+                Err(Error::SnapshotTooOld) => return Err(Stop::Later),
+                Err(error) => return Err(Stop::ForGood(error.to_string())),
+            }
+        }
+        Ok(groups.iter().map(seen).collect())
+    }
+
+    fn put_epoch(&self, core: &Arc<Core>, request: u64, slot: SeenSlot) {
+        let Some(engine) = self.following() else {
+            // Somebody else may lead sooner than sessions let go of the old copy.
+            return core.step(Event::Release);
+        };
+        let outcome = match self.try_put_epoch(core, &engine, slot) {
+            Ok(outcome) => outcome,
+            Err(Stop::Later) => SlotOutcome::Unknown,
+            Err(Stop::ForGood(why)) => return core.stop(why),
+        };
+        core.step(Event::SlotPut { request, outcome });
+    }
+
+    fn try_put_epoch(
+        &self,
+        core: &Core,
+        engine: &Engine,
+        slot: SeenSlot,
+    ) -> Result<SlotOutcome, Stop> {
+        let first = slot.range.first();
+        if engine.published().get() + 1 != first {
+            let why = format!("the copy is at {}, the log at {first}", engine.published());
+            return Err(Stop::ForGood(why));
+        }
+        let (salt, frames) =
+            engine.epoch_record(CommitTs::from_raw(first), slot.epoch, &core.node)?;
+        let body = core.prepare(&slot, salt, &frames)?;
+        let outcome = core.put(&slot, &body)?;
+        if outcome == SlotOutcome::Won || outcome == SlotOutcome::Lost(slot) {
+            let (first_ts, next_ts) = (first, slot.range.next());
+            engine.apply(LogGroup { first_ts, next_ts, salt, frames: &frames })?;
+        }
+        Ok(outcome)
+    }
+
+    fn become_role(&self, core: &Arc<Core>, role: Role) {
+        let mut holding = self.holding();
+        match (role, &*holding) {
+            (Role::Leader, Holding::Following(engine)) => {
+                let engine = engine.clone();
+                let term = core.state().term;
+                let sink = Arc::new(Leader { core: Arc::clone(core), term });
+                match engine.promote(sink) {
+                    Ok(()) => *holding = Holding::Leading(engine),
+                    Err(error) => core.stop(error.to_string()),
+                }
+            }
+            (Role::Follower, Holding::Leading(_)) => {
+                #[cfg(test)]
+                if core.fault == Some(super::simulation::Fault::KeepsCopy)
+                    && let Holding::Leading(engine) = &*holding
+                {
+                    *holding = Holding::Following(engine.clone());
+                    return;
+                }
+                *holding = Holding::Deposed;
+                drop(holding);
+                self.look_after(core);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Why work on the log did not get done.
+enum Stop {
+    /// It is tried again.
+    Later,
+    /// Nothing that is tried again would change it.
+    ForGood(String),
+}
+
+impl From<StoreError> for Stop {
+    fn from(error: StoreError) -> Self {
+        match error.kind() {
+            ErrorKind::Unavailable => Self::Later,
+            _ => Self::ForGood(error.to_string()),
+        }
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::ForGood(error.to_string())
+    }
+}

@@ -1,0 +1,201 @@
+//! A node: one copy of a database that follows a replicated log, or leads it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use telar_engine::{Engine, Snapshot};
+use telar_graph::CommitTs;
+
+use super::ReplicaError;
+use super::core::{Core, seen};
+use super::driver::Driver;
+use super::election::{Election, Event, Role, Settings};
+use super::follower::Copy;
+use super::time::Clock;
+use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random, read_groups};
+
+/// Settings of a replica.
+#[derive(Clone, Debug)]
+pub struct ReplicaOptions {
+    /// The folder of its copy; made if there is none.
+    pub path: PathBuf,
+    /// Settings of the copy; that of durability does not count.
+    pub engine: telar_engine::Settings,
+    /// Name of the node, for others.
+    pub node: String,
+    /// The stream of the database; its lease is the key of the same name.
+    pub stream: Name,
+    /// True if it may lead.
+    pub votes: bool,
+    /// Time limits, the same on all nodes.
+    pub election: Settings,
+}
+
+/// A copy of a database that follows a replicated log, and leads it if it wins the lease.
+///
+/// Whoever holds the [engine](Self::engine) of a node that is deposed keeps the copy from being
+/// opened again: sessions end at the first [`telar_engine::Error::NotLeader`], and ask anew.
+#[derive(Debug)]
+pub struct Replica {
+    core: Arc<Core>,
+    copy: Arc<Copy>,
+    driver: Mutex<Option<Driver>>,
+}
+
+impl Replica {
+    /// Opens the copy, and follows the log from where it ends; two threads do so until the replica
+    /// is dropped.
+    ///
+    /// # Errors
+    /// [`ReplicaError::LogBehind`] if the copy has more than the log; [`ReplicaError::Store`],
+    /// [`ReplicaError::Engine`] of what could not be opened or read.
+    pub fn start(stores: &Stores, options: ReplicaOptions) -> Result<Self, ReplicaError> {
+        let replica = Self::open(stores, options, Clock::machine())?;
+        let driver = Driver::start(&replica.core, &replica.copy).map_err(|cause| {
+            let why = format!("no thread could be started: {cause}");
+            ReplicaError::Stopped { why }
+        })?;
+        *replica.driver.lock().unwrap_or_else(PoisonError::into_inner) = Some(driver);
+        Ok(replica)
+    }
+
+    pub(super) fn open(
+        stores: &Stores,
+        options: ReplicaOptions,
+        clock: Clock,
+    ) -> Result<Self, ReplicaError> {
+        let ReplicaOptions { path, engine, node, stream, votes, election: settings } = options;
+        let (copy, engine) = Copy::open(path, engine)?;
+        let known = engine.published().get();
+        drop(engine);
+        let epoch = last_epoch(&*stores.log, &stream, known)?;
+        let (holder, ttl) = (random()?, settings.ttl);
+        let now = clock.now();
+        let election = Election::new(settings, holder, &node, votes, known + 1, epoch, now);
+        let (log, coordination) = (Arc::clone(&stores.log), Arc::clone(&stores.coordination));
+        let names = (stream.clone(), stream);
+        let core = Core::new(log, coordination, names, (node, holder), ttl, clock, election);
+        Ok(Self { core: Arc::new(core), copy: Arc::new(copy), driver: Mutex::default() })
+    }
+
+    /// Makes it break a rule.
+    #[cfg(test)]
+    pub(super) fn with_fault(mut self, fault: Option<super::simulation::Fault>) -> Self {
+        let core = Arc::get_mut(&mut self.core).expect("INVARIANT: nobody has it yet");
+        core.fault = fault;
+        self
+    }
+
+    #[cfg(test)]
+    pub(super) fn core(&self) -> &Core {
+        &self.core
+    }
+
+    /// Does everything that is due, in this thread.
+    #[cfg(test)]
+    pub(super) fn pump(&self) {
+        self.core.step(Event::Tick);
+        while self.core.lease_work() | self.copy.log_work(&self.core) {}
+    }
+
+    /// The copy, to read it, or to commit if this node leads. Commits elsewhere fail with
+    /// [`telar_engine::Error::NotLeader`].
+    ///
+    /// # Errors
+    /// [`ReplicaError::Reopening`]; [`ReplicaError::Stopped`].
+    pub fn engine(&self) -> Result<Engine, ReplicaError> {
+        if let Some(why) = self.stopped() {
+            return Err(ReplicaError::Stopped { why });
+        }
+        self.copy.engine().ok_or(ReplicaError::Reopening)
+    }
+
+    /// A snapshot that shows everything that any node had acknowledged before the call.
+    ///
+    /// # Errors
+    /// [`ReplicaError::NotLeader`] if another node may lead; those of [`engine`](Self::engine).
+    pub fn strict_snapshot(&self) -> Result<Snapshot<'static>, ReplicaError> {
+        // The order counts: if nobody else can lead now, nobody had committed past the snapshot.
+        let snapshot = self.engine()?.snapshot_owned()?;
+        self.core.may_read(snapshot.read_ts().get() + 1)?;
+        Ok(snapshot)
+    }
+
+    /// Role of the node.
+    #[must_use]
+    pub fn role(&self) -> Role {
+        self.core.state().election.role()
+    }
+
+    /// The node that leads, as far as this one knows; it may be this one.
+    #[must_use]
+    pub fn leader(&self) -> Option<String> {
+        let state = self.core.state();
+        state.election.lease().filter(|lease| !lease.released).map(|lease| lease.node.clone())
+    }
+
+    /// The last commit that is visible here; none while the copy is being opened again.
+    #[must_use]
+    pub fn position(&self) -> Option<CommitTs> {
+        self.copy.engine().map(|engine| engine.published())
+    }
+
+    /// Why the replica does nothing any more, if it does not: its log was trimmed, a record did
+    /// not fit, or its disk failed. Its data stays as it is.
+    #[must_use]
+    pub fn stopped(&self) -> Option<String> {
+        self.core.state().stopped.clone()
+    }
+
+    /// Gives up leading, so that another node can without waiting for the lease to lapse. Groups
+    /// that are under way are ended first; later ones are refused.
+    pub fn release(&self) {
+        self.core.step(Event::Release);
+    }
+
+    /// Waits until this node leads and takes commits, for `patience` at most; true if it does.
+    #[must_use]
+    pub fn wait_to_lead(&self, patience: Duration) -> bool {
+        let end = std::time::Instant::now() + patience;
+        loop {
+            let leads = self.copy.engine().is_some_and(|engine| !engine.follows());
+            if leads && self.role() == Role::Leader {
+                return true;
+            }
+            if std::time::Instant::now() >= end || self.stopped().is_some() {
+                return false;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Replica {
+    fn drop(&mut self) {
+        self.core.stop("it was closed");
+        let driver = self.driver.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(driver) = driver {
+            driver.join();
+        }
+    }
+}
+
+/// The epoch of the last commit that the copy has, as far as the log still has it.
+fn last_epoch(log: &dyn Log, stream: &Name, known: u64) -> Result<u64, ReplicaError> {
+    if known == 0 {
+        return Ok(0);
+    }
+    match read_groups(log, stream, known, 0) {
+        Ok(groups) => match groups.first() {
+            Some(group) => Ok(seen(group).epoch),
+            None => Err(ReplicaError::LogBehind { known }),
+        },
+        // Others have written since; the lease knows of epochs at least as late.
+        Err(StoreError::Trimmed { .. }) => Ok(0),
+        Err(cause) => {
+            debug_assert_ne!(cause.kind(), ErrorKind::Behind);
+            Err(cause.into())
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Engines over a simulated store: time, faults, crashes and clients come from a seed.
+//!
+//! ```text
+//!  world.rs   nodes with engines on disk, a clock for each; what happens, by chance
+//!  clock.rs   time passes only where somebody waits; then the other nodes go on
+//!  store.rs   the simulated store as one node reaches it: cut off or not
+//!  history.rs what was acknowledged and shown, and what must be true of it
+//! ```
+//!
+//! All of it is one thread: a commit that waits for its slot lets the other nodes act meanwhile, so
+//! a leader can be deposed in the middle of a group. A seed gives the same history again.
+
+pub(in crate::replica) mod clock;
+mod history;
+mod store;
+mod world;
+
+use history::History;
+use world::World;
+
+/// A rule that is broken, to show that the histories are checked for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::replica) enum Fault {
+    /// A node reads strictly as soon as it holds the lease: before the log's end.
+    TakesOverEarly,
+    /// A deposed leader goes on with its engine.
+    KeepsCopy,
+    /// A leader reads after its lease has lapsed.
+    ReadsAfterLapse,
+}
+
+/// Seeds that run in every test.
+const SEEDS: u64 = 100;
+
+fn run(seed: u64, fault: Option<Fault>) -> Result<History, String> {
+    World::run(seed, fault)
+}
+
+#[test]
+fn replicas_agree_whatever_happens() {
+    let seeds = match std::env::var_os("TELAR_LONG") {
+        Some(_) => 5000,
+        None => SEEDS,
+    };
+    let first = std::env::var("TELAR_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seeds = first.map_or(0..seeds, |seed: u64| seed..seed + 1);
+    let mut total = History::default();
+    for seed in seeds.clone() {
+        match run(seed, None) {
+            Ok(history) => total.add(&history),
+            Err(why) => panic!("TELAR_SEED={seed}: {why}"),
+        }
+    }
+    if seeds.end - seeds.start >= SEEDS {
+        // All of it happened.
+        let count = seeds.end - seeds.start;
+        assert!(total.acknowledged > 20 * count, "{total:?}");
+        assert!(total.takeovers > count, "{total:?}");
+        assert!(total.refused > count / 4, "{total:?}");
+        assert!(total.undecided > 0 && total.reads > 5 * count, "{total:?}");
+        assert!(total.reopened > 0 && total.crashes > count, "{total:?}");
+        assert!(total.lost_power > 0 && total.found_later > 0, "{total:?}");
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_history_again() {
+    let once = run(7, None).unwrap();
+    let again = run(7, None).unwrap();
+    assert_eq!(once, again);
+}
+
+/// Seeds until a history shows that the rule is broken.
+fn finds(fault: Fault, said: &str) {
+    let found = (0..300).find_map(|seed| run(seed, Some(fault)).err());
+    let why = found.unwrap_or_else(|| panic!("{fault:?} is not found"));
+    assert!(why.contains(said), "{fault:?}: {why}");
+}
+
+#[test]
+fn reading_before_the_logs_end_is_found() {
+    finds(Fault::TakesOverEarly, "stale");
+}
+
+#[test]
+fn going_on_with_a_deposed_copy_is_found() {
+    finds(Fault::KeepsCopy, "lacks");
+}
+
+#[test]
+fn reading_after_the_lease_has_lapsed_is_found() {
+    finds(Fault::ReadsAfterLapse, "stale");
+}

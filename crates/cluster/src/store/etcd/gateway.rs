@@ -1,0 +1,268 @@
+//! Requests to etcd's JSON gateway over HTTP/1.1, from threads that block.
+//!
+//! One runtime with one thread carries the connections; a caller waits for its answer. Connections
+//! are kept and used again. A request goes to the endpoint that answered last; after a failure to
+//! the next one.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use tokio::net::TcpStream;
+use tokio::runtime::{Builder, Runtime};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::store::{Endpoint, StoreError};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest wait for an answer: etcd itself gives up after 7 s, a lease lapses after 3.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+/// Connections that are kept.
+const IDLE_MAX: usize = 16;
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The request did not reach the endpoint: another may be asked.
+    NotSent(StoreError),
+    /// The request is refused, by any endpoint.
+    Refused(StoreError),
+    /// It may have been, or will be.
+    Unknown(StoreError),
+}
+
+impl Failure {
+    pub(super) fn cause(self) -> StoreError {
+        match self {
+            Self::NotSent(cause) | Self::Refused(cause) | Self::Unknown(cause) => cause,
+        }
+    }
+}
+
+type Connection = SendRequest<Full<Bytes>>;
+
+#[derive(Debug)]
+pub(super) struct Gateway {
+    endpoints: Vec<Endpoint>,
+    /// `None` only while it is dropped.
+    runtime: Option<Runtime>,
+    /// Open connections by endpoint.
+    idle: Mutex<Vec<(usize, Connection)>>,
+    /// The endpoint to ask.
+    current: AtomicUsize,
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Gateway {
+    pub(super) fn new(endpoints: Vec<Endpoint>) -> Result<Self, StoreError> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("telar-etcd")
+            .enable_io()
+            .enable_time()
+            .build();
+        let runtime = runtime.map_err(|cause| StoreError::Unavailable {
+            store: "etcd".into(),
+            why: format!("no thread for it: {cause}"),
+        })?;
+        let (idle, current) = (Mutex::default(), AtomicUsize::new(0));
+        Ok(Self { endpoints, runtime: Some(runtime), idle, current })
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("INVARIANT: there until the gateway is dropped")
+    }
+
+    fn unavailable(&self, endpoint: usize, why: impl ToString) -> StoreError {
+        let (host, port) = &self.endpoints[endpoint];
+        StoreError::Unavailable { store: format!("etcd at {host}:{port}"), why: why.to_string() }
+    }
+
+    /// Asks something that changes nothing: each endpoint, until one answers.
+    pub(super) fn ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, StoreError> {
+        let mut last = None;
+        // Once more than there are: a kept connection may be dead.
+        for _ in 0..=self.endpoints.len() {
+            match self.send(path, body) {
+                Ok(found) => return Ok(found),
+                Err(Failure::Refused(cause)) => return Err(cause),
+                Err(failure) => last = Some(failure.cause()),
+            }
+        }
+        Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
+    }
+
+    /// Asks for a change: the next endpoint only if the one before certainly did nothing.
+    pub(super) fn change<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        let mut tries = self.endpoints.len();
+        loop {
+            match self.send(path, body) {
+                Err(Failure::NotSent(_)) if tries > 0 => tries -= 1,
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn send<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Failure> {
+        let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
+        let sent = self.runtime().block_on(self.exchange(endpoint, path, body));
+        if sent.is_err() {
+            // Of several that fail at once, one moves on.
+            let next = (endpoint + 1) % self.endpoints.len();
+            let (old, order) = (self.current.load(Ordering::Relaxed), Ordering::Relaxed);
+            if old % self.endpoints.len() == endpoint {
+                let _ = self.current.compare_exchange(old, next, order, order);
+            }
+        }
+        let bytes = sent?;
+        serde_json::from_slice(&bytes).map_err(|cause| {
+            Failure::Unknown(self.unavailable(endpoint, format!("no answer of etcd: {cause}")))
+        })
+    }
+
+    async fn exchange(&self, endpoint: usize, path: &str, body: &Value) -> Result<Bytes, Failure> {
+        let end = Instant::now() + ANSWER_TIMEOUT;
+        let (mut connection, response) = self.respond(endpoint, path, body, end).await?;
+        let unknown = |why: String| Failure::Unknown(self.unavailable(endpoint, why));
+        let status = response.status();
+        let bytes = match timeout_at(end, response.into_body().collect()).await {
+            Err(_) => return Err(unknown("no whole answer in time".into())),
+            Ok(Err(cause)) => return Err(unknown(cause.to_string())),
+            Ok(Ok(body)) => body.to_bytes(),
+        };
+        if connection.ready().await.is_ok() {
+            self.keep(endpoint, connection);
+        }
+        if status.is_success() {
+            return Ok(bytes);
+        }
+        let answer: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let why = answer["message"].as_str().or(answer["error"].as_str());
+        let why = format!("{status}: {}", why.unwrap_or_default());
+        match answer["code"].as_u64() {
+            // The request is refused as it is (gRPC's InvalidArgument, NotFound, PermissionDenied,
+            // ResourceExhausted, FailedPrecondition, OutOfRange, Unimplemented, Unauthenticated).
+            Some(3 | 5 | 7 | 8 | 9 | 11 | 12 | 16) => {
+                Err(Failure::Refused(self.unavailable(endpoint, why)))
+            }
+            _ => Err(unknown(why)),
+        }
+    }
+
+    async fn respond(
+        &self,
+        endpoint: usize,
+        path: &str,
+        body: &Value,
+        end: Instant,
+    ) -> Result<(Connection, Response<Incoming>), Failure> {
+        let (host, port) = &self.endpoints[endpoint];
+        let kept = self.take(endpoint);
+        let mut connection = match kept {
+            Some(connection) => connection,
+            None => self.connect(endpoint).await.map_err(Failure::NotSent)?,
+        };
+        let request = Request::post(path)
+            .header("host", format!("{host}:{port}"))
+            .header("content-type", "application/json")
+            .body(Full::new(Bytes::from(body.to_string())));
+        let request =
+            request.map_err(|cause| Failure::Refused(self.unavailable(endpoint, cause)))?;
+        match timeout_at(end, connection.send_request(request)).await {
+            Ok(Ok(response)) => Ok((connection, response)),
+            // It was still in this process.
+            Ok(Err(cause)) if cause.is_canceled() => {
+                Err(Failure::NotSent(self.unavailable(endpoint, cause)))
+            }
+            Ok(Err(cause)) => Err(Failure::Unknown(self.unavailable(endpoint, cause))),
+            Err(_) => Err(Failure::Unknown(self.unavailable(endpoint, "no answer in time"))),
+        }
+    }
+
+    async fn connect(&self, endpoint: usize) -> Result<Connection, StoreError> {
+        let (host, port) = &self.endpoints[endpoint];
+        let connecting = async {
+            let stream = TcpStream::connect((host.as_str(), *port)).await?;
+            stream.set_nodelay(true)?;
+            http1::handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)
+        };
+        match timeout(CONNECT_TIMEOUT, connecting).await {
+            Ok(Ok((sender, connection))) => {
+                // It ends with its last sender.
+                tokio::spawn(connection);
+                Ok(sender)
+            }
+            Ok(Err(cause)) => Err(self.unavailable(endpoint, cause)),
+            Err(_) => Err(self.unavailable(endpoint, "no connection in time")),
+        }
+    }
+
+    fn take(&self, endpoint: usize) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|(_, connection)| !connection.is_closed());
+        let at = idle.iter().rposition(|(of, connection)| *of == endpoint && connection.is_ready());
+        at.map(|at| idle.swap_remove(at).1)
+    }
+
+    fn keep(&self, endpoint: usize, connection: Connection) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < IDLE_MAX {
+            idle.push((endpoint, connection));
+        }
+    }
+
+    /// Watches as `body` says until something changed, or the watch broke off, or `wait` is over.
+    /// It is a hint: the caller looks again in any case.
+    pub(super) fn watch(&self, body: &Value, wait: Duration) {
+        let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
+        let end = Instant::now() + wait;
+        self.runtime().block_on(async {
+            let watching = async {
+                let response = self.respond(endpoint, "/v3/watch", body, end).await;
+                let Ok((_connection, response)) = response else {
+                    // Not at once again: the caller would ask without end.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    return;
+                };
+                let mut body = response.into_body();
+                let mut text = Vec::new();
+                while let Some(Ok(frame)) = body.frame().await {
+                    text.extend_from_slice(frame.data_ref().map_or(&[][..], |bytes| bytes));
+                    // The first message says that the watch is there; lines end messages.
+                    let ended = text.split(|byte| *byte == b'\n').any(|line| {
+                        let has = |word: &[u8]| line.windows(word.len()).any(|found| found == word);
+                        has(b"\"events\"") || has(b"\"canceled\"") || has(b"\"error\"")
+                    });
+                    if ended {
+                        return;
+                    }
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            };
+            // Dropping the connection ends the watch on the other side.
+            let _ = timeout_at(end, watching).await;
+        });
+    }
+}

@@ -1,0 +1,66 @@
+//! A store in etcd, through its JSON gateway.
+//!
+//! ```text
+//!  telar/[CLUSTER/]log/STREAM/mark        trim mark, 20 digits; there since the first put
+//!                             slot/FIRST  8 bytes: the timestamp after its last; then the body
+//!                             part/PART   a part
+//!  telar/[CLUSTER/]key/KEY                a value; its version is the revision of its last change
+//! ```
+//!
+//! Names of clusters and streams have `%` in place of `/`. Each operation is one transaction of
+//! etcd, so a put checks the trim mark and that the slot is free in one step, and a read sees log
+//! and mark at one revision. Values are compared as bytes, and marks have 20 digits, so *mark <=
+//! first* is a comparison that etcd makes itself.
+//!
+//! There are no images: etcd is made for small values. Requests go over plain HTTP; TLS and users
+//! are not built yet.
+
+mod coordination;
+mod gateway;
+mod log;
+mod wire;
+
+use super::{Endpoint, Name, StoreError};
+use gateway::Gateway;
+
+/// Longest body of a slot, and of a part: 256 KiB. etcd keeps thousands of entries in memory; its
+/// requests have 1.5 MiB at most.
+const BODY_BYTES_MAX: usize = 256 << 10;
+
+/// A store in etcd.
+#[derive(Debug)]
+pub struct Etcd {
+    gateway: Gateway,
+    /// What all keys begin with.
+    prefix: String,
+    body_bytes_max: usize,
+}
+
+impl Etcd {
+    /// Opens the store; one of the endpoints must answer.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if none does.
+    pub fn open(endpoints: Vec<Endpoint>) -> Result<Self, StoreError> {
+        let (gateway, prefix) = (Gateway::new(endpoints)?, "telar/".to_owned());
+        let store = Self { gateway, prefix, body_bytes_max: BODY_BYTES_MAX };
+        let found: wire::Range =
+            store.gateway.ask("/v3/kv/range", &wire::range(b"telar/", None, 1, false))?;
+        drop(found);
+        Ok(store)
+    }
+
+    /// Returns the store with keys of its own: several clusters may share an etcd.
+    #[must_use]
+    pub fn with_cluster(mut self, cluster: &Name) -> Self {
+        self.prefix = format!("telar/{}/", cluster.as_str().replace('/', "%"));
+        self
+    }
+
+    /// Returns the store with another limit for bodies, in bytes: tests of parts.
+    #[must_use]
+    pub fn with_body_bytes_max(mut self, max: usize) -> Self {
+        self.body_bytes_max = max;
+        self
+    }
+}

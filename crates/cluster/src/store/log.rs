@@ -1,0 +1,196 @@
+//! The replicated log: streams of slots that are written once.
+//!
+//! ```text
+//!  timestamps   1 ........ 17 18 ... 40 41 │ 42
+//!  slots        [1, 18)      [18, 41) [41,42) end = 42
+//!  trim(20)     └─ removed ─┘└ the trim mark: 18
+//! ```
+//!
+//! Promises of every implementation, checked by `tests/conformance`:
+//!
+//! - *Write once*: of all that put a slot at one timestamp, one wins; a body never changes.
+//! - *The fence outlives trimming*: a slot before the trim mark cannot be won any more. Otherwise a
+//!   leader that slept could win a slot that others have long read, applied and trimmed.
+//! - *Reads are linearizable*: a read shows every slot that was won before it began. They have no
+//!   gaps: a slot begins where the one before it ends.
+//! - *What is read is durable*: a slot that was shown once is never gone but by trimming.
+
+use std::fmt;
+use std::str::FromStr;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{Name, StoreError};
+
+/// Time between two looks of the default [`Log::follow`].
+const POLL: Duration = Duration::from_millis(5);
+
+/// The timestamps of a slot: from `first` to before `next`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SlotRange {
+    first: u64,
+    next: u64,
+}
+
+impl SlotRange {
+    /// Returns the range from `first` to before `next`.
+    ///
+    /// # Errors
+    /// [`StoreError::Range`] if it is empty or begins at 0.
+    pub fn new(first: u64, next: u64) -> Result<Self, StoreError> {
+        if first == 0 || next <= first {
+            return Err(StoreError::Range { first, next });
+        }
+        Ok(Self { first, next })
+    }
+
+    /// Returns the first timestamp, which names the slot.
+    #[must_use]
+    pub fn first(self) -> u64 {
+        self.first
+    }
+
+    /// Returns the timestamp after the last one: where the next slot begins.
+    #[must_use]
+    pub fn next(self) -> u64 {
+        self.next
+    }
+}
+
+/// A slot that was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// Its timestamps.
+    pub range: SlotRange,
+    /// Its body, as it was put.
+    pub body: Vec<u8>,
+}
+
+/// The outcome of putting a slot.
+#[derive(Debug)]
+pub enum Put {
+    /// The slot holds this body, for good.
+    Won,
+    /// The slot holds what is shown here, for good. It may be the caller's own body, if an earlier
+    /// attempt had an unknown outcome.
+    Lost(Slot),
+    /// The slot may hold this body now or *later*: the request may still be under way. That a read
+    /// finds the slot empty proves nothing; put the same body again until it is won or lost.
+    Unknown(StoreError),
+}
+
+/// The name of a part: the slot that it is for, who wrote it, and its place in the body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartName {
+    /// First timestamp of the slot.
+    pub slot: u64,
+    /// The number by which the slot's body names its parts; no two attempts share it.
+    pub nonce: u64,
+    /// Place in the body, from 0.
+    pub index: u32,
+}
+
+impl fmt::Display for PartName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:020}-{:016x}-{:08}", self.slot, self.nonce, self.index)
+    }
+}
+
+impl FromStr for PartName {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let mut fields = text.split('-');
+        let mut field = || fields.next().ok_or(());
+        let slot = field()?.parse().map_err(drop)?;
+        let nonce = u64::from_str_radix(field()?, 16).map_err(drop)?;
+        let index = field()?.parse().map_err(drop)?;
+        let name = Self { slot, nonce, index };
+        // One text for each name.
+        if name.to_string() == text { Ok(name) } else { Err(()) }
+    }
+}
+
+/// Streams of slots that are written once.
+pub trait Log: Send + Sync + fmt::Debug {
+    /// Returns the longest body of a slot, and of a part, in bytes.
+    fn body_bytes_max(&self) -> usize;
+
+    /// Puts a slot of `range` with `body`, unless there is one that begins there. The caller has
+    /// read the log up to `range.first()`.
+    ///
+    /// Cost: one durable write in the store.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Request`](super::ErrorKind::Request) for a body over the limit,
+    /// [`StoreError::Trimmed`] before the trim mark, and what the store reports as long as the slot
+    /// cannot come to hold this body.
+    fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError>;
+
+    /// Returns the slots that hold timestamp `from` and those after it, in order: as many as there
+    /// are, up to the one with which their bodies reach `bytes_max`. Empty at the end of the log.
+    ///
+    /// # Errors
+    /// [`StoreError::Trimmed`] if `from` lies before the trim mark; what the store reports.
+    fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError>;
+
+    /// Time between the reads of [`follow`](Self::follow), where the store cannot wake it.
+    fn poll_interval(&self) -> Duration {
+        POLL
+    }
+
+    /// Returns what [`read`](Self::read) does, as soon as there is something, and nothing after
+    /// `wait`.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn follow(
+        &self,
+        stream: &Name,
+        from: u64,
+        bytes_max: usize,
+        wait: Duration,
+    ) -> Result<Vec<Slot>, StoreError> {
+        let end = Instant::now() + wait;
+        loop {
+            let slots = self.read(stream, from, bytes_max)?;
+            let left = end.saturating_duration_since(Instant::now());
+            if !slots.is_empty() || left.is_zero() {
+                return Ok(slots);
+            }
+            thread::sleep(self.poll_interval().min(left));
+        }
+    }
+
+    /// Removes the slots that end at or before timestamp `before`, for good; returns the trim mark:
+    /// the first timestamp that is left. Trimming less than before does nothing.
+    ///
+    /// # Errors
+    /// What the store reports; some slots may be gone, and trimming again removes the others.
+    fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError>;
+
+    /// Stores a part, which the body of a slot is about to name. Storing the same part again does
+    /// nothing.
+    ///
+    /// # Errors
+    /// As [`put_once`](Self::put_once); the part may be there or not.
+    fn put_part(&self, stream: &Name, part: PartName, bytes: &[u8]) -> Result<(), StoreError>;
+
+    /// Returns a part, or `None` if there is none of that name.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError>;
+
+    /// Returns the names of all parts in order, with those that no slot names.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError>;
+
+    /// Removes a part; one that is not there is no error.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError>;
+}

@@ -1,0 +1,88 @@
+//! Stores: the replicated log, small shared values, and images of databases.
+//!
+//! ```text
+//!   url ──► Stores { log: dyn Log, coordination: dyn Coordination, images: dyn Images }
+//!                        ▲                  ▲                            ▲
+//!        ┌───────────────┼──────────────────┴────────────────────────────┤
+//!    directory         etcd, postgres (no images)                    simulated
+//!    dir:PATH          etcd://HOST, postgres://HOST/DB   memory, with faults by seed (tests)
+//!
+//!   Appender, Reader (slots.rs)   groups of any size over a Log: bodies with checksums, parts
+//! ```
+//!
+//! The words:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | stream | one log; a database has one |
+//! | timestamp | a position in a stream: the commit timestamp, from 1, without gaps |
+//! | slot | a range of timestamps and one body; it is written once, and by one writer |
+//! | end | the timestamp after the last slot: the only place where a slot can be added |
+//! | trimmed | removed from the log's beginning, up to the *trim mark* |
+//! | part | a piece of a body that is longer than a slot may be |
+//! | key, version | a small value of the coordination, and the number of its last change |
+//! | image | a backup by name |
+//!
+//! All calls block (decisions/0074). All types may be used by several threads at once, and a store
+//! by several processes.
+
+mod body;
+mod coordination;
+pub mod directory;
+mod error;
+pub mod etcd;
+mod images;
+mod log;
+mod name;
+pub mod postgres;
+pub mod simulated;
+mod slots;
+mod url;
+
+pub use body::{BODY_BYTES_MAX, Body, HEADER_BYTES, Identity, PARTS_MAX};
+pub use coordination::{Coordination, Entry, PutIf, VALUE_BYTES_MAX, Version};
+pub use error::{ErrorKind, StoreError};
+pub use images::{ImageInfo, Images};
+pub use log::{Log, PartName, Put, Slot, SlotRange};
+pub use name::{NAME_BYTES_MAX, Name};
+pub use slots::{Append, Appender, Group, Reader, sweep};
+pub(crate) use slots::{Origin, prepare, random, read_groups};
+pub use url::{Endpoint, PostgresUrl, StoreUrl};
+
+use std::sync::Arc;
+
+/// An open store.
+#[derive(Clone, Debug)]
+pub struct Stores {
+    /// The replicated logs.
+    pub log: Arc<dyn Log>,
+    /// The small shared values.
+    pub coordination: Arc<dyn Coordination>,
+    /// The images of databases; `None` where the store is not made for large files.
+    pub images: Option<Arc<dyn Images>>,
+}
+
+impl Stores {
+    /// Opens the store at `url` (see [`StoreUrl`] for the forms).
+    ///
+    /// # Errors
+    /// [`ErrorKind::Request`] for a malformed or unknown URL; [`ErrorKind::Unavailable`] if the
+    /// store does not answer; [`ErrorKind::Data`] if a folder holds something else.
+    pub fn open(url: &str) -> Result<Self, StoreError> {
+        match StoreUrl::parse(url)? {
+            StoreUrl::Directory(path) => {
+                let directory = Arc::new(directory::Directory::open(&path)?);
+                let (log, coordination) = (directory.clone(), directory.clone());
+                Ok(Self { log, coordination, images: Some(directory) })
+            }
+            StoreUrl::Etcd(endpoints) => {
+                let etcd = Arc::new(etcd::Etcd::open(endpoints)?);
+                Ok(Self { log: etcd.clone(), coordination: etcd, images: None })
+            }
+            StoreUrl::Postgres(url) => {
+                let postgres = Arc::new(postgres::Postgres::open(&url)?);
+                Ok(Self { log: postgres.clone(), coordination: postgres, images: None })
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Streams in PostgreSQL.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use postgres::Row;
+
+use super::{Failure, Postgres, from_sql, to_sql};
+use crate::store::error::check_size;
+use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
+
+/// Time between two looks for a slot.
+const POLL: Duration = Duration::from_millis(10);
+/// Slots asked for at once.
+const SLOTS_MAX: i64 = 16;
+/// How often a put looks at what is in its way.
+const TRIES_MAX: u32 = 4;
+
+const MAKE_MARK: &str =
+    "INSERT INTO telar.mark (stream, mark) VALUES ($1, 1) ON CONFLICT DO NOTHING";
+const PUT: &str = "
+    INSERT INTO telar.slot (stream, first, last, body)
+    SELECT $1, $2, $3, $4
+    FROM (SELECT mark FROM telar.mark WHERE stream = $1 FOR SHARE) AS locked
+    WHERE locked.mark <= $2
+    ON CONFLICT DO NOTHING";
+const READ: &str = "
+    SELECT first, last, body FROM telar.slot
+    WHERE stream = $1 AND first >= coalesce(
+        (SELECT max(first) FROM telar.slot WHERE stream = $1 AND first <= $2), $2)
+      AND last >= $2
+    ORDER BY first LIMIT $3";
+const LAST: &str = "
+    SELECT first, last, body FROM telar.slot
+    WHERE stream = $1 AND first <= $2 ORDER BY first DESC LIMIT 1";
+const MARK: &str = "SELECT mark FROM telar.mark WHERE stream = $1";
+const SLOT: &str = "SELECT first, last, body FROM telar.slot WHERE stream = $1 AND first = $2";
+
+fn slot_of(row: &Row) -> Result<Slot, StoreError> {
+    let (first, last) = (from_sql(row.get(0))?, from_sql(row.get(1))?);
+    Ok(Slot { range: SlotRange::new(first, last + 1)?, body: row.get(2) })
+}
+
+impl Postgres {
+    /// The trim mark, which is not behind `asked`.
+    fn check_mark(&self, stream: &Name, asked: u64) -> Result<u64, StoreError> {
+        let key = self.named(stream);
+        let row = self.ask(|client| client.query_opt(MARK, &[&key]))?;
+        let oldest = row.map_or(Ok(1), |row| from_sql(row.get(0)))?;
+        if asked < oldest {
+            return Err(StoreError::Trimmed { stream: stream.clone(), asked, oldest });
+        }
+        Ok(oldest)
+    }
+
+    fn make_mark(&self, key: &str) -> Result<(), StoreError> {
+        if !self.marked.lock().unwrap_or_else(PoisonError::into_inner).contains(key) {
+            self.ask(|client| client.execute(MAKE_MARK, &[&key]))?;
+            self.marked.lock().unwrap_or_else(PoisonError::into_inner).insert(key.to_owned());
+        }
+        Ok(())
+    }
+}
+
+impl Log for Postgres {
+    fn body_bytes_max(&self) -> usize {
+        self.body_bytes_max
+    }
+
+    fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
+        check_size(body.len(), self.body_bytes_max)?;
+        let key = self.named(stream);
+        let (first, last) = (to_sql(range.first())?, to_sql(range.next() - 1)?);
+        self.make_mark(&key)?;
+        for _ in 0..TRIES_MAX {
+            match self.change(|client| client.execute(PUT, &[&key, &first, &last, &body])) {
+                Ok(1) => return Ok(Put::Won),
+                Ok(_) => {}
+                Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
+                Err(Failure::NotDone(cause)) => return Err(cause),
+            }
+            let found = self.ask(|client| client.query_opt(SLOT, &[&key, &first]))?;
+            self.check_mark(stream, range.first())?;
+            if let Some(row) = found {
+                return Ok(Put::Lost(slot_of(&row)?));
+            }
+        }
+        let why = "a slot is neither free nor there".to_owned();
+        Err(StoreError::Unavailable { store: self.url.clone(), why })
+    }
+
+    fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
+        let key = self.named(stream);
+        let (mut slots, mut bytes) = (Vec::<Slot>::new(), 0);
+        loop {
+            let next = slots.last().map_or(from, |slot| slot.range.next());
+            let Ok(at) = to_sql(next) else { break };
+            let rows = self.ask(|client| client.query(READ, &[&key, &at, &SLOTS_MAX]));
+            let rows = match rows {
+                Ok(rows) => rows,
+                Err(cause) if slots.is_empty() => return Err(cause),
+                // What was read is whole; the next read meets the failure again.
+                Err(_) => break,
+            };
+            let is_last = rows.len() < usize::try_from(SLOTS_MAX).unwrap_or(usize::MAX);
+            for row in &rows {
+                let slot = slot_of(row)?;
+                let next = slots.last().map_or(from, |slot| slot.range.next());
+                // A gap is where trimming is, or what is damaged: the mark says which.
+                if slot.range.first() > next || !slots.is_empty() && bytes >= bytes_max {
+                    break;
+                }
+                bytes += slot.body.len();
+                slots.push(slot);
+            }
+            if is_last || bytes >= bytes_max {
+                break;
+            }
+        }
+        // Last: what was removed while this read went on is not the end of the log.
+        self.check_mark(stream, from)?;
+        Ok(slots)
+    }
+
+    fn poll_interval(&self) -> Duration {
+        POLL
+    }
+
+    fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
+        let key = self.named(stream);
+        let old = self.check_mark(stream, u64::MAX)?;
+        let at = i64::try_from(before).unwrap_or(i64::MAX);
+        let Some(row) = self.ask(|client| client.query_opt(LAST, &[&key, &at]))? else {
+            return Ok(old);
+        };
+        let range = slot_of(&row)?.range;
+        let mark = if range.next() <= before { range.next() } else { range.first() };
+        if mark <= old {
+            return Ok(old);
+        }
+        let mark = to_sql(mark)?;
+        let trimmed = self.change(|client| {
+            let mut transaction = client.transaction()?;
+            // Before the slots: puts that are under way hold a share of this row.
+            let set = "UPDATE telar.mark SET mark = greatest(mark, $2) WHERE stream = $1
+                       RETURNING mark";
+            let mark: i64 = transaction.query_one(set, &[&key, &mark])?.get(0);
+            let slots = "DELETE FROM telar.slot WHERE stream = $1 AND first < $2";
+            transaction.execute(slots, &[&key, &mark])?;
+            let parts = "DELETE FROM telar.part WHERE stream = $1 AND slot < $2";
+            transaction.execute(parts, &[&key, &mark])?;
+            transaction.commit()?;
+            Ok(mark)
+        });
+        from_sql(trimmed.map_err(Failure::cause)?)
+    }
+
+    fn put_part(&self, stream: &Name, part: PartName, bytes: &[u8]) -> Result<(), StoreError> {
+        check_size(bytes.len(), self.body_bytes_max)?;
+        let (key, slot, name) = (self.named(stream), to_sql(part.slot)?, part.to_string());
+        let put = "INSERT INTO telar.part (stream, slot, name, body) VALUES ($1, $2, $3, $4)
+                   ON CONFLICT DO NOTHING";
+        self.ask(|client| client.execute(put, &[&key, &slot, &name, &bytes])).map(drop)
+    }
+
+    fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError> {
+        let (key, name) = (self.named(stream), part.to_string());
+        let read = "SELECT body FROM telar.part WHERE stream = $1 AND name = $2";
+        let row = self.ask(|client| client.query_opt(read, &[&key, &name]))?;
+        Ok(row.map(|row| row.get(0)))
+    }
+
+    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
+        let key = self.named(stream);
+        let list = "SELECT name FROM telar.part WHERE stream = $1 ORDER BY name";
+        let rows = self.ask(|client| client.query(list, &[&key]))?;
+        Ok(rows.iter().filter_map(|row| row.get::<_, &str>(0).parse().ok()).collect())
+    }
+
+    fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {
+        let (key, name) = (self.named(stream), part.to_string());
+        let remove = "DELETE FROM telar.part WHERE stream = $1 AND name = $2";
+        self.ask(|client| client.execute(remove, &[&key, &name])).map(drop)
+    }
+}

@@ -1,0 +1,197 @@
+//! A real etcd for the tests, and a proxy before it that loses and delays what it carries.
+//!
+//! The program is `TELAR_ETCD`, or `etcd` on the path; without it these tests are skipped. One
+//! server serves all tests of this binary, each under a cluster name of its own.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use telar_cluster::store::etcd::Etcd;
+use telar_cluster::store::{ErrorKind, Log, Name, Put, Stores};
+use tempfile::TempDir;
+
+use crate::{Fixture, LIMIT, test_data};
+
+/// The server of this process: its port, and what keeps it alive.
+struct Running {
+    port: u16,
+    /// It ends when its standard input does, which it does when this process ends.
+    _shell: Child,
+    _folder: TempDir,
+}
+
+fn program() -> Option<PathBuf> {
+    if let Some(path) = std::env::var_os("TELAR_ETCD") {
+        return Some(path.into());
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join("etcd")).find(|path| path.exists())
+}
+
+pub(crate) fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn run() -> Option<Running> {
+    let Some(program) = program() else {
+        test_data::skipped("etcd on the path, or TELAR_ETCD");
+        return None;
+    };
+    let folder = TempDir::new().unwrap();
+    let [port, peer] = [(); 2].map(|()| free_port());
+    let (client, peer) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer}"));
+    let script = "\"$@\" & read line; kill -9 $!; rm -rf \"$FOLDER\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, "sh"]).arg(program).env("FOLDER", folder.path());
+    command.arg("--data-dir").arg(folder.path().join("data"));
+    command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+    command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
+    command.args(["--initial-cluster", &format!("default={peer}")]);
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let shell = command.spawn().unwrap();
+    let end = Instant::now() + Duration::from_secs(60);
+    while Etcd::open(vec![("127.0.0.1".into(), port)]).is_err() {
+        assert!(Instant::now() < end, "etcd does not answer");
+        thread::sleep(Duration::from_millis(100));
+    }
+    Some(Running { port, _shell: shell, _folder: folder })
+}
+
+/// One store in etcd.
+pub(crate) struct Server {
+    port: u16,
+    cluster: Name,
+    is_faulty: bool,
+}
+
+impl Server {
+    /// An empty store, behind a faulty proxy if wanted; `None` if there is no etcd.
+    pub(crate) fn new(is_faulty: bool) -> Option<Self> {
+        static RUNNING: OnceLock<Option<Running>> = OnceLock::new();
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let running = RUNNING.get_or_init(run).as_ref()?;
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let cluster = Name::new(format!("test/{number}")).unwrap();
+        let port = if is_faulty { proxy(running.port) } else { running.port };
+        Some(Self { port, cluster, is_faulty })
+    }
+}
+
+impl Fixture for Server {
+    fn open(&self) -> Stores {
+        let open = || Etcd::open(vec![("127.0.0.1".into(), self.port)]);
+        let store = loop {
+            match open() {
+                Ok(store) => break store,
+                Err(cause) => assert!(self.is_faulty, "{cause}"),
+            }
+        };
+        let store = Arc::new(store.with_cluster(&self.cluster).with_body_bytes_max(LIMIT));
+        Stores { log: store.clone(), coordination: store, images: None }
+    }
+
+    fn is_faulty(&self) -> bool {
+        self.is_faulty
+    }
+}
+
+/// A proxy to `port`; returns its own.
+pub(crate) fn proxy(port: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for (number, client) in (0..).zip(listener.incoming()) {
+            let Ok(client) = client else { return };
+            thread::spawn(move || carry(client, port, number));
+        }
+    });
+    own
+}
+
+/// Carries requests and answers, until it breaks the connection in one of three ways.
+fn carry(mut client: TcpStream, port: u16, mut random: u64) {
+    let Ok(mut server) = TcpStream::connect(("127.0.0.1", port)) else { return };
+    let (mut back_from, mut back_to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+    let answers = thread::spawn(move || {
+        let _ = std::io::copy(&mut back_from, &mut back_to);
+        let _ = back_to.shutdown(Shutdown::Both);
+    });
+    let mut bytes = vec![0; 1 << 20];
+    random = random.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x5555;
+    while let Ok(read @ 1..) = client.read(&mut bytes) {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        match (random >> 33) % 20 {
+            // The request is lost.
+            0 => break,
+            // The answer is lost.
+            1 => {
+                let _ = client.shutdown(Shutdown::Both);
+                let _ = server.write_all(&bytes[..read]);
+                thread::sleep(Duration::from_millis(50));
+                break;
+            }
+            // The request arrives when its sender has long given it up.
+            2 => {
+                let _ = client.shutdown(Shutdown::Both);
+                thread::sleep(Duration::from_millis(150));
+                let _ = server.write_all(&bytes[..read]);
+                thread::sleep(Duration::from_millis(50));
+                break;
+            }
+            _ => {
+                if server.write_all(&bytes[..read]).is_err() {
+                    break;
+                }
+            }
+        }
+    }
+    let _ = server.shutdown(Shutdown::Both);
+    let _ = client.shutdown(Shutdown::Both);
+    let _ = answers.join();
+}
+
+#[test]
+fn a_dead_endpoint_is_passed_over() {
+    let Some(server) = Server::new(false) else { return };
+    let dead = ("127.0.0.1".to_owned(), free_port());
+    let endpoints = vec![dead.clone(), dead, ("127.0.0.1".into(), server.port)];
+    let store = Etcd::open(endpoints).unwrap().with_cluster(&server.cluster);
+    let stream = crate::name("graph");
+    let put = store.put_once(&stream, crate::range(1, 2), b"body").unwrap();
+    assert!(matches!(put, Put::Won), "{put:?}");
+    let url = format!("etcd://127.0.0.1:{}", server.port);
+    assert!(Stores::open(&url).unwrap().images.is_none());
+}
+
+#[test]
+fn an_etcd_that_is_not_there_is_unavailable() {
+    let url = format!("etcd://127.0.0.1:{0},127.0.0.1:{1}", free_port(), free_port());
+    let error = Stores::open(&url).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert!(error.to_string().starts_with("etcd at 127.0.0.1:"), "{error}");
+}
+
+/// What listens and is no etcd: it answers with a page, or with nothing at all.
+#[test]
+fn what_is_no_etcd_is_said_to_be_none() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let Ok(mut client) = client else { return };
+            let mut request = [0; 4096];
+            let _ = client.read(&mut request);
+            let page = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n<p/>";
+            let _ = client.write_all(page.as_bytes());
+        }
+    });
+    let error = Etcd::open(vec![("127.0.0.1".into(), port)]).unwrap_err();
+    // The last attempt may have met the connection as it was closed.
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+}

@@ -1,0 +1,231 @@
+//! Checks of slots.
+
+use std::collections::BTreeSet;
+use std::sync::Barrier;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use telar_cluster::store::{ErrorKind, Log, Name, Put, Slot, SlotRange, StoreError};
+
+use crate::{Fixture, LIMIT, name, range};
+
+/// Puts until the outcome is known: the slot that is there, and whether the caller won it.
+fn settle(log: &dyn Log, stream: &Name, range: SlotRange, body: &[u8]) -> (bool, Slot) {
+    let own = Slot { range, body: body.to_vec() };
+    loop {
+        match log.put_once(stream, range, body) {
+            Ok(Put::Won) => return (true, own),
+            Ok(Put::Lost(slot)) => return (slot == own, slot),
+            Ok(Put::Unknown(_)) => {}
+            Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
+        }
+    }
+}
+
+fn read(log: &dyn Log, stream: &Name, from: u64) -> Vec<Slot> {
+    loop {
+        match log.read(stream, from, usize::MAX) {
+            Ok(slots) => return slots,
+            Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
+        }
+    }
+}
+
+fn fill(log: &dyn Log, stream: &Name, firsts: impl Iterator<Item = u64>, len: u64) {
+    for first in firsts {
+        let put = log.put_once(stream, range(first, first + len), &first.to_le_bytes()).unwrap();
+        assert!(matches!(put, Put::Won), "{first}: {put:?}");
+    }
+}
+
+pub(crate) fn one_of_many_writers_wins_a_slot(store: &impl Fixture) {
+    let (writers, slots) = if store.is_faulty() { (4, 8) } else { (8, 12_u32) };
+    let barrier = Barrier::new(writers);
+    let run = |writer: usize| {
+        let stores = store.open();
+        let mut outcomes = Vec::new();
+        for slot in 0..slots {
+            barrier.wait();
+            // Of different length, too: the slot's range is the winner's.
+            let (stream, range) = (name(&format!("race/{slot}")), range(1, 2 + writer as u64));
+            let body = format!("slot {slot} of writer {writer}");
+            outcomes.push(settle(&*stores.log, &stream, range, body.as_bytes()));
+        }
+        outcomes
+    };
+    let outcomes: Vec<_> = thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = (0..writers).map(|w| scope.spawn(move || run(w))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for slot in 0..slots {
+        let at: Vec<_> = outcomes.iter().map(|of: &Vec<_>| &of[slot as usize]).collect();
+        let wins = at.iter().filter(|(won, _)| *won).count();
+        assert_eq!(wins, 1, "slot {slot}: {at:?}");
+        assert!(at.iter().all(|(_, found)| *found == at[0].1), "slot {slot}: {at:?}");
+        let stored = read(&*store.open().log, &name(&format!("race/{slot}")), 1);
+        assert_eq!(stored, [at[0].1.clone()]);
+    }
+}
+
+pub(crate) fn slots_come_in_order_and_from_the_middle(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("order"));
+    assert!(read(&*log, &stream, 1).is_empty());
+    fill(&*log, &stream, (1..100).step_by(10), 10);
+    let all = read(&*log, &stream, 1);
+    let firsts: Vec<u64> = all.iter().map(|slot| slot.range.first()).collect();
+    assert_eq!(firsts, (1..100).step_by(10).collect::<Vec<_>>());
+    for (from, expected) in [(1, 0), (2, 0), (10, 0), (11, 1), (50, 4), (91, 9), (100, 9)] {
+        assert_eq!(read(&*log, &stream, from), all[expected..], "from {from}");
+    }
+    for from in [101, 102, 1000] {
+        assert!(read(&*log, &stream, from).is_empty(), "from {from}");
+    }
+    // One slot at least, and no more than asked for.
+    assert_eq!(log.read(&stream, 1, 0).unwrap(), all[..1]);
+    assert_eq!(log.read(&stream, 1, 8).unwrap(), all[..1]);
+    assert_eq!(log.read(&stream, 1, 9).unwrap(), all[..2]);
+    assert_eq!(log.read(&stream, 1, 24).unwrap(), all[..3]);
+}
+
+pub(crate) fn bodies_of_all_sizes_come_back(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("sizes"));
+    assert_eq!(log.body_bytes_max(), LIMIT);
+    let mut first = 1;
+    for bytes in [0, 1, LIMIT - 1, LIMIT] {
+        let body: Vec<u8> = (0..bytes).map(|at| (at % 251) as u8).collect();
+        assert!(matches!(log.put_once(&stream, range(first, first + 1), &body), Ok(Put::Won)));
+        assert_eq!(read(&*log, &stream, first)[0].body, body);
+        first += 1;
+    }
+    let error = log.put_once(&stream, range(first, first + 1), &[0; LIMIT + 1]).unwrap_err();
+    assert!(
+        matches!(error, StoreError::TooLarge { bytes, max } if (bytes, max) == (LIMIT + 1, LIMIT))
+    );
+    assert!(read(&*log, &stream, first).is_empty());
+    // Timestamps up to the largest of a commit.
+    let last = range((1 << 63) - 1, 1 << 63);
+    assert!(matches!(log.put_once(&stream, last, b"last"), Ok(Put::Won)));
+    assert_eq!(read(&*log, &stream, last.first())[0].body, b"last");
+}
+
+pub(crate) fn trimmed_slots_cannot_be_won_again(store: &impl Fixture) {
+    let (stores, stream) = (store.open(), name("fence"));
+    let log = &*stores.log;
+    fill(log, &stream, 1..20, 1);
+    assert_eq!(log.trim(&stream, 10).unwrap(), 10);
+    // A leader that slept since timestamp 5 and comes back, in this process and in another.
+    for log in [log, &*store.open().log] {
+        for first in 1..10 {
+            let put = log.put_once(&stream, range(first, 30), b"late");
+            let trimmed =
+                matches!(put, Err(StoreError::Trimmed { asked, oldest: 10, .. }) if asked == first);
+            assert!(trimmed, "{first}: {put:?}");
+            let error = log.read(&stream, first, 1).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::Behind, "{error}");
+        }
+    }
+    assert_eq!(read(log, &stream, 10).len(), 10);
+    // All of it: the next slot is the only one that can be won.
+    assert_eq!(log.trim(&stream, 20).unwrap(), 20);
+    assert!(read(log, &stream, 20).is_empty());
+    assert!(log.put_once(&stream, range(19, 30), b"late").is_err());
+    fill(log, &stream, 20..25, 1);
+    assert_eq!(read(log, &stream, 20).len(), 5);
+}
+
+pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("trim"));
+    assert_eq!(log.trim(&stream, 100).unwrap(), 1);
+    fill(&*log, &stream, (1..100).step_by(10), 10);
+    for (before, mark) in [(0, 1), (1, 1), (10, 1), (11, 11), (12, 11), (35, 31), (11, 31), (0, 31)]
+    {
+        assert_eq!(log.trim(&stream, before).unwrap(), mark, "before {before}");
+        assert_eq!(read(&*log, &stream, mark)[0].range.first(), mark);
+    }
+    assert_eq!(log.trim(&stream, 1000).unwrap(), 101);
+    assert_eq!(log.trim(&stream, 1000).unwrap(), 101);
+    fill(&*log, &stream, (101..140).step_by(10), 10);
+    assert_eq!(read(&*store.open().log, &stream, 101).len(), 4);
+}
+
+pub(crate) fn readers_of_a_log_that_is_trimmed_see_no_gap(store: &impl Fixture) {
+    const END: u64 = 121;
+    let stream = name("moving");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let log = store.open().log;
+            for first in (1..END).step_by(2) {
+                fill(&*log, &stream, std::iter::once(first), 2);
+            }
+        });
+        scope.spawn(|| {
+            let log = store.open().log;
+            let mut mark = 0;
+            while mark < END - 21 {
+                let last = log.read(&stream, mark.max(1), usize::MAX).unwrap();
+                let end = last.last().map_or(1, |slot| slot.range.next());
+                mark = log.trim(&stream, end.saturating_sub(20)).unwrap();
+            }
+        });
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let log = store.open().log;
+                let mut seen = BTreeSet::new();
+                let mut next = 1;
+                while next < END {
+                    match log.follow(&stream, next, 64, Duration::from_millis(50)) {
+                        Ok(slots) => {
+                            for slot in slots {
+                                assert_eq!(slot.range.first(), next, "a gap");
+                                assert_eq!(slot.body, next.to_le_bytes());
+                                next = slot.range.next();
+                                seen.insert(slot.range);
+                            }
+                        }
+                        Err(StoreError::Trimmed { asked, oldest, .. }) => {
+                            assert!(asked == next && oldest > next);
+                            next = oldest;
+                        }
+                        Err(cause) => panic!("{cause}"),
+                    }
+                }
+                assert!(seen.len() >= 10);
+            });
+        }
+    });
+}
+
+pub(crate) fn followers_wake_up(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("follow"));
+    let begin = Instant::now();
+    let wait = Duration::from_millis(30);
+    assert!(log.follow(&stream, 1, 1, wait).unwrap().is_empty());
+    assert!(begin.elapsed() < Duration::from_secs(20));
+    thread::scope(|scope| {
+        let follower = scope.spawn(|| {
+            let log = store.open().log;
+            let mut found = Vec::new();
+            let end = Instant::now() + Duration::from_secs(30);
+            while found.is_empty() && Instant::now() < end {
+                found = log.follow(&stream, 1, 1, Duration::from_secs(30)).unwrap();
+            }
+            found
+        });
+        thread::sleep(Duration::from_millis(30));
+        fill(&*log, &stream, 1..2, 1);
+        assert_eq!(follower.join().unwrap().len(), 1);
+    });
+}
+
+pub(crate) fn streams_are_apart(store: &impl Fixture) {
+    let log = store.open().log;
+    let streams = [name("a"), name("a/b"), name("a-b"), name("A")];
+    for (at, stream) in (1..).zip(&streams) {
+        fill(&*log, stream, 1..1 + at, 1);
+    }
+    assert_eq!(log.trim(&streams[3], 3).unwrap(), 3);
+    for (at, stream) in (1..).zip(&streams[..3]) {
+        assert_eq!(read(&*log, stream, 1).len(), at);
+    }
+}

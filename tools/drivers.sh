@@ -5,7 +5,7 @@
 #   tools/drivers.sh TELAR [PART]...
 #
 # TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load attacks
-# (all of these if none is named), and with TELAR_LONG=1 also java go tck. Servers run on free ports of the
+# (all of these if none is named), and with TELAR_LONG=1 also java go gds tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
 # Ends with the sum of all parts in the form of `cargo test`.
@@ -17,6 +17,7 @@ installed=$(mkdir -p "${CARGO_TARGET_DIR:-target}/drivers" && cd "${CARGO_TARGET
 
 # What is installed, pinned: a driver's release never turns the gate red by itself.
 PYTHON_PACKAGES=("neo4j==5.28.8" "tzdata==2026.6" "gherkin-official==42.0.1")
+GDS_PACKAGES=("graphdatascience==1.22" "tzdata==2026.6")
 PYTHON6_PACKAGES=("neo4j==6.4.1" "tzdata==2026.6")
 JAVASCRIPT_PACKAGE=neo4j-driver@5.28.3
 JAVASCRIPT6_PACKAGE=neo4j-driver@6.3.0
@@ -26,7 +27,7 @@ shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
     parts=(python python6 javascript javascript6 load attacks)
-    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go tck); fi
+    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go gds tck); fi
 fi
 
 scratch=$(mktemp -d)
@@ -138,6 +139,13 @@ go_behaviours() {
     "$installed/go-behaviours"
 }
 
+# The client of Neo4j's Graph Data Science library.
+gds() {
+    fetched gds install_python gds "${GDS_PACKAGES[@]}" || return 0
+    start gds --no-auth || return 1
+    "$installed/gds/bin/python" drivers/python/gds_client.py "bolt://$address"
+}
+
 # The TCK through the official driver: what passes in process passes over the wire.
 tck() {
     if [[ ! -e $shared/tck/tck_runner.py ]]; then
@@ -185,7 +193,7 @@ for part in "${parts[@]}"; do
     javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
     java) command=(java_behaviours) ;;
     go) command=(go_behaviours) ;;
-    tck | load | attacks) command=("$part") ;;
+    gds | tck | load | attacks) command=("$part") ;;
     *)
         printf 'no such part: %s\n' "$part" >&2
         exit 2

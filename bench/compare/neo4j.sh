@@ -8,35 +8,55 @@
 #
 # FOLDER holds the store, the logs and the process id. Without PASSWORD (or with an empty one)
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
-# HTTP is served on BOLT_PORT + 1. `import` fills a new store with files (neo4j-admin database import
+# HTTP is served on BOLT_PORT + 1. With GDS=1 in the environment its Graph Data Science library (the
+# open part, at most four threads) is loaded, too. `import` fills a new store with files (neo4j-admin database import
 # full). `start` returns when the server answers on its port. Needs mvn and
 # Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=5.26.30
+gds_version=2.13.9
 artefacts=${CARGO_TARGET_DIR:-$root/target}/neo4j/$version
 
-# Fetches the artefacts, once.
-fetch() {
-    if [[ -e $artefacts/complete ]]; then return; fi
-    mkdir -p "$artefacts"
-    cat >"$artefacts/pom.xml" <<POM
+# Copies artefacts GROUP:NAME:VERSION and all that they need into the folder lib of FOLDER, once.
+copy_artefacts() {
+    local folder=$1 of group name dependencies=
+    shift
+    if [[ -e $folder/complete ]]; then return; fi
+    mkdir -p "$folder"
+    for of in "$@"; do
+        IFS=: read -r group name of <<<"$of"
+        dependencies+="<dependency><groupId>$group</groupId><artifactId>$name</artifactId>"
+        dependencies+="<version>$of</version></dependency>"
+    done
+    cat >"$folder/pom.xml" <<POM
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>telar</groupId><artifactId>neo4j</artifactId><version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.neo4j</groupId><artifactId>neo4j</artifactId><version>$version</version>
-    </dependency>
-    <dependency>
-      <groupId>org.neo4j</groupId><artifactId>cypher-shell</artifactId><version>$version</version>
-    </dependency>
-  </dependencies>
+  <dependencies>$dependencies</dependencies>
 </project>
 POM
-    mvn -q -B -f "$artefacts/pom.xml" dependency:copy-dependencies \
-        -DoutputDirectory="$artefacts/lib" >&2
-    touch "$artefacts/complete"
+    mvn -q -B -f "$folder/pom.xml" dependency:copy-dependencies -DoutputDirectory="$folder/lib" >&2
+    touch "$folder/complete"
+}
+
+fetch() {
+    copy_artefacts "$artefacts" "org.neo4j:neo4j:$version" "org.neo4j:cypher-shell:$version"
+}
+
+# Fetches the library of algorithms, once: plugins are only what Neo4j itself does not have.
+fetch_gds() {
+    local jar name gds=$artefacts/gds
+    if [[ -e $gds/plugins ]]; then return; fi
+    copy_artefacts "$gds" "org.neo4j.gds:opengds-extension:$gds_version" "org.neo4j.gds:proc:$gds_version"
+    mkdir -p "$gds/plugins.new"
+    for jar in "$gds"/lib/*.jar; do
+        name=$(basename "$jar" | sed 's/-[0-9].*//')
+        if [[ $jar == *-$gds_version.jar ]] || ! compgen -G "$artefacts/lib/$name-[0-9]*.jar" >/dev/null; then
+            cp "$jar" "$gds/plugins.new/"
+        fi
+    done
+    mv "$gds/plugins.new" "$gds/plugins"
 }
 
 # The options that Neo4j's own start script gives to Java, and a fixed heap.
@@ -61,6 +81,12 @@ server.memory.pagecache.size=512m
 dbms.usage_report.enabled=false
 dbms.security.auth_enabled=$([[ -n $password ]] && echo true || echo false)
 CONF
+    if [[ -n ${GDS:-} ]]; then
+        cat >>"$folder/conf/neo4j.conf" <<CONF
+server.directories.plugins=$artefacts/gds/plugins
+dbms.security.procedures.unrestricted=gds.*
+CONF
+    fi
     if [[ -n $certificate ]]; then
         cp "$certificate" "$folder/certificates/public.crt"
         cp "$key" "$folder/certificates/private.key"
@@ -80,13 +106,15 @@ CONF
 start() {
     local folder=$1 port=$2 password=${3:-} certificate=${4:-} key=${5:-}
     fetch
+    if [[ -n ${GDS:-} ]]; then fetch_gds; fi
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
     if [[ ! -e $folder/conf/neo4j.conf ]]; then
         write_settings "$folder" "$port" "$password" "$certificate" "$key"
     fi
     rm -f "$folder/logs/neo4j.log"
-    java "${java_options[@]}" -cp "$artefacts/lib/*" org.neo4j.server.CommunityEntryPoint \
+    java "${java_options[@]}" -cp "$artefacts/lib/*${GDS:+:$artefacts/gds/plugins/*}" \
+        org.neo4j.server.CommunityEntryPoint \
         --home-dir="$folder" --config-dir="$folder/conf" >"$folder/console.log" 2>&1 &
     echo $! >"$folder/pid"
     local waited

@@ -19,6 +19,8 @@
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
 //! | [`commits`] | large transactions: `telar bench commits` |
+//! | [`algorithms`] | graph kernels in place, beside writers, scaling: `telar bench algorithms` |
+//! | [`order`] | orders of the vertices, shuffled ids against each: `telar bench order` |
 //! | [`arrow`] | results as record batches: `telar bench arrow` |
 //! | [`kv`] | next to the graph over key-value stores: `telar bench kv` |
 //! | [`report`], [`machine`], [`plot`] | tables, JSON, the machine's description, SVG charts |
@@ -27,6 +29,7 @@
 //! `telar_generate`. The program `telar-bench` (`src/main.rs`) runs the benchmarks; `telar bench`
 //! runs that program. docs/benchmarks.md says how to read what it prints.
 
+pub mod algorithms;
 pub mod arrow;
 pub mod backup;
 pub mod commits;
@@ -39,10 +42,12 @@ pub mod import;
 pub mod index;
 pub mod kernel;
 pub mod kv;
+pub mod live;
 pub mod machine;
 pub mod measure;
 pub mod mem;
 pub mod memory;
+pub mod order;
 pub mod plot;
 pub mod report;
 pub mod snb;

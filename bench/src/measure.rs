@@ -24,7 +24,8 @@ impl std::ops::AddAssign for Elapsed {
     }
 }
 
-fn thread_cpu_s() -> f64 {
+/// Processor time of the calling thread so far, kernel time included, in seconds.
+pub(crate) fn thread_cpu_s() -> f64 {
     let now = clock_gettime(ClockId::ThreadCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 * 1e-9
 }

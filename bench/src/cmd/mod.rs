@@ -1,9 +1,12 @@
 //! The subcommands of `telar-bench`, one for each benchmark.
 
+mod algorithms;
 mod arrow;
 mod commits;
 mod cypher;
 mod kv;
+mod live;
+mod order;
 mod snb;
 
 use std::path::PathBuf;
@@ -49,6 +52,12 @@ enum Bench {
     Commits(commits::CommitsOptions),
     /// Results as Arrow record batches, from columns and value by value
     Arrow(arrow::ArrowOptions),
+    /// Graph algorithms: on flat arrays, in place, and through CALL
+    Algorithms(algorithms::AlgorithmsOptions),
+    /// Orders of the vertices: PageRank's time and misses, and what a look-up of places would cost
+    Order(order::OrderOptions),
+    /// PageRank after 0.1 % new edges: following them, and from scratch
+    Live(live::LiveOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
     Backup(BackupOptions),
     /// Writers, long readers, checkpoints and backups for a long time; fails if something grows
@@ -275,6 +284,9 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Bench::Import(options) => run_import(options),
         Bench::Commits(options) => commits::run(options),
         Bench::Arrow(options) => arrow::run(options),
+        Bench::Algorithms(options) => algorithms::run(options),
+        Bench::Order(options) => order::run(options),
+        Bench::Live(options) => live::run(options),
         Bench::Backup(options) => run_backup(options),
         Bench::Soak(options) => run_soak(options),
     }

@@ -494,3 +494,61 @@ fn a_repair_that_loses_commits_says_so_and_is_no_success() {
     assert_eq!((code, said.contains("lost the commits from")), (Some(0), true), "{said}");
     assert_eq!(ended(&["check", &db]).0, Some(1), "the damaged one is as it was");
 }
+
+#[test]
+fn imports_in_an_order_bring_in_the_same_graph() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let edges: Vec<_> = (0..400).map(|i| format!("{} {}", i * 37 % 100, i * i % 100)).collect();
+    fs::write(at("edges.txt"), edges.join("\n")).unwrap();
+    let rows: Vec<_> = (0..100).map(|i| format!("{i},n{i}")).collect();
+    fs::write(at("nodes.csv"), format!("id:ID,name\n{}\n", rows.join("\n"))).unwrap();
+    let rows = edges.join("\n").replace(' ', ",");
+    fs::write(at("links.csv"), format!(":START_ID,:END_ID\n{rows}\n")).unwrap();
+    let asked = "MATCH (a)-[r]->(b) RETURN toInteger(a.id) AS a, toInteger(b.id) AS b, a.name AS n
+                 ORDER BY a, b;";
+    let answer = |db: &str| run(&["shell", db, "-c", asked, "--format", "csv"]);
+    let [list, nodes, links] = [at("edges.txt"), at("nodes.csv"), at("links.csv")];
+    let nodes = format!("P={}", text(&nodes));
+    let links = format!("LINK={}", text(&links));
+    let csv = ["--nodes", &nodes, "--relationships", &links, "--unique", "P.id"];
+    let plain = [at("list"), at("csv")];
+    run(&["import", text(&plain[0]), text(&list)]);
+    run(&[&["import", text(&plain[1])], &csv[..]].concat());
+    for order in ["degree", "bfs", "rcm", "community", "spectral", "gorder", "random"] {
+        let ordered = [at(&format!("list-{order}")), at(&format!("csv-{order}"))];
+        run(&["import", text(&ordered[0]), text(&list), "--order", order]);
+        let said = run(&[&["import", text(&ordered[1]), "--order", order], &csv[..]].concat());
+        assert!(said.contains(&format!("by {order}")), "{said}");
+        for (plain, ordered) in plain.iter().zip(&ordered) {
+            assert_eq!(answer(text(plain)), answer(text(ordered)), "{order}");
+        }
+        assert!(!at(&format!("csv-{order}.unordered")).exists());
+    }
+    let said = fail(&[&["import", text(&plain[1]), "--order", "rcm"], &csv[..]].concat());
+    assert!(said.contains("telar reorder"), "{said}");
+    let failed = at("failed");
+    let bad = ["--nodes", &nodes, "--nodes", &nodes];
+    fail(&[&["import", text(&failed), "--order", "rcm"], &bad[..]].concat());
+    assert!(!failed.exists() && !at("failed.unordered").exists());
+}
+
+#[test]
+fn reorder_writes_a_database_anew_and_says_what_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("edges.txt"), "1 2\n2 3\n3 1\n3 3\n1 2\n").unwrap();
+    let (db, target) = (at("db"), at("ordered"));
+    run(&["import", text(&db), text(&at("edges.txt"))]);
+    let said = run(&["reorder", text(&db), text(&target), "--order", "degree"]);
+    assert!(said.contains("3 vertices, 5 edges, by degree"), "{said}");
+    let info: Value = serde_json::from_str(&run(&["info", text(&target), "--json"])).unwrap();
+    assert_eq!((&info["vertices"], &info["edges"]), (&3.into(), &5.into()));
+    let said = fail(&["reorder", text(&db), text(&target)]);
+    assert!(said.contains("exists and is not empty"), "{said}");
+    let said = fail(&["reorder", text(&at("none")), text(&at("new"))]);
+    assert!(said.contains("there is no Telar database"), "{said}");
+    let output = telar(&["reorder", text(&db), text(&at("new")), "--order", "alphabet"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("an order is one of degree"), "{}", stderr(&output));
+}

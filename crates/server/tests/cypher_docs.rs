@@ -1,4 +1,5 @@
-//! The examples in docs/cypher.md run, section by section, and return what the page says.
+//! The examples in docs/cypher.md and docs/algorithms.md run, section by section, and return what
+//! the page says.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::process::Command;
@@ -24,11 +25,24 @@ fn examples(section: &str) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn examples_of_the_page_return_what_it_says() {
+fn examples_of_cypher_return_what_the_page_says() {
     let page = std::fs::read_to_string("../../docs/cypher.md").unwrap();
+    let run = check(page.split("\n## ").skip(1));
+    assert!(run > 25, "only {run} examples were found");
+}
+
+#[test]
+fn examples_of_algorithms_return_what_the_page_says() {
+    let page = std::fs::read_to_string("../../docs/algorithms.md").unwrap();
+    let run = check([page.as_str()].into_iter());
+    assert!(run > 8, "only {run} examples were found");
+}
+
+/// Runs the examples of each section, which begins with an empty database. Returns their number.
+fn check<'p>(sections: impl Iterator<Item = &'p str>) -> usize {
     let folder = tempfile::tempdir().unwrap();
     let mut run = 0;
-    for section in page.split("\n## ").skip(1) {
+    for section in sections {
         let examples = examples(section);
         let mark = format!("RETURN '{MARK}' AS x;\n");
         let script: String =
@@ -46,5 +60,5 @@ fn examples_of_the_page_return_what_it_says() {
             assert_eq!(found, expected.clone().unwrap_or_default(), "{query}");
         }
     }
-    assert!(run > 25, "only {run} examples were found");
+    run
 }

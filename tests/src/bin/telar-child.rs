@@ -13,7 +13,8 @@
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
-//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP · repair DIR DAMAGED
+//!  telar-child compact DIR · upgrade DIR · restore DIR BACKUP · repair DIR DAMAGED ·
+//!              reorder DIR SOURCE
 //!
 //!  lines written:  backup N ·
 //!                  ready · ack THREAD N · flushed THREAD N · state N.. · hit NAME
@@ -27,6 +28,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use telar_db::algo::ordering::Method;
+use telar_db::reorder::{ReorderError, ReorderOptions, reorder};
 use telar_engine::maintenance::{self, BackupOptions, RepairOptions, RestoreOptions};
 use telar_engine::{Durability, Engine, Error, Retention, Settings};
 use telar_tests::Rng;
@@ -160,6 +163,15 @@ fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
         "upgrade" => maintenance::upgrade(dir).map(drop),
         "restore" => {
             maintenance::restore(&[other.into()], dir, &RestoreOptions::default()).map(drop)
+        }
+        "reorder" => {
+            let options = ReorderOptions::new(Method::Rcm);
+            reorder(other.as_ref(), dir.as_ref(), &options, &|_| {}).map(drop).map_err(
+                |e| match e {
+                    ReorderError::Engine(e) => e,
+                    other => Error::BulkLoad { reason: other.to_string() },
+                },
+            )
         }
         "repair" => maintenance::repair(other, dir, RepairOptions::default()).map(drop),
         _ => return None,

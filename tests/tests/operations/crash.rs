@@ -201,3 +201,48 @@ fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
     println!("{steps} steps");
     assert!(steps > 15, "{steps} steps");
 }
+
+/// The process dies at each step of a reordering: the source is as it was, and the target is there
+/// whole or not at all.
+#[cfg(feature = "failpoints")]
+#[test]
+fn crash_at_every_step_of_a_reordering_leaves_the_source_and_no_half_target() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let (graph, target) = (at("graph"), at("target"));
+    assert!(run(&["run", text(&graph), "1", "full", "0", "45"]).status.success());
+    let before = super::files(&graph);
+    let whole = run(&["reorder", text(&target), text(&graph)]);
+    assert!(whole.status.success(), "{whole:?}");
+    assert!(super::files(&graph) == before);
+    let expected = unit::verify(&open(&target), 1).unwrap();
+    let said = String::from_utf8_lossy(&whole.stdout).into_owned();
+    let mut steps = 0;
+    for name in said.lines().filter_map(|line| line.strip_prefix("hit ")) {
+        for nth in [1, 2] {
+            let _ = std::fs::remove_dir_all(&target);
+            let died = child(&["reorder", text(&target), text(&graph)])
+                .env("TELAR_FAILPOINTS", format!("{name}=abort@{nth}"))
+                .output()
+                .unwrap();
+            assert!(!died.status.success() || nth > 1, "{name}: {died:?}");
+            steps += u32::from(!died.status.success());
+            let unfinished = at("target.unfinished");
+            assert!(!(target.exists() && unfinished.exists()), "{name}@{nth}");
+            assert!(super::files(&graph) == before, "{name}@{nth}: the source has changed");
+            if unfinished.exists() {
+                let refused = run(&["reorder", text(&target), text(&graph)]);
+                assert!(!refused.status.success(), "{name}@{nth}: {refused:?}");
+                std::fs::remove_dir_all(&unfinished).unwrap();
+            }
+            if !target.exists() {
+                let again = run(&["reorder", text(&target), text(&graph)]);
+                assert!(again.status.success(), "{name}@{nth}: {again:?}");
+            }
+            assert_eq!(check(&target).unwrap().worst(), None, "{name}@{nth}");
+            assert_eq!(unit::verify(&open(&target), 1).unwrap(), expected, "{name}@{nth}");
+        }
+    }
+    println!("{steps} steps");
+    assert!(steps > 20, "{steps} steps");
+}

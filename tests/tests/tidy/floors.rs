@@ -21,8 +21,18 @@ pub(crate) struct Building {
 const ENGINE: Building = Building {
     root: "crates/engine/src/",
     floors: &[
-        &["failpoint", "format", "horizon", "lmdb_check", "packed", "sync", "table", "words"],
-        &["gate", "intents", "io", "latch", "reclaim", "sample"],
+        &[
+            "attachments",
+            "failpoint",
+            "format",
+            "horizon",
+            "lmdb_check",
+            "packed",
+            "sync",
+            "table",
+            "words",
+        ],
+        &["gate", "intents", "io", "latch", "reclaim", "role", "sample"],
         &["clock", "wal"],
         &["error"],
         &["settings", "stop"],

@@ -9,6 +9,7 @@ mod config;
 mod demo;
 mod import;
 mod info;
+mod reorder;
 mod repair;
 mod restore;
 mod serve;
@@ -57,6 +58,8 @@ pub(crate) enum Command {
     Import(import::Options),
     /// Show what a database holds and what it costs
     Info(info::Options),
+    /// Write a database anew, with neighbours near each other on disk and in memory
+    Reorder(reorder::Options),
     /// Rebuild what can be rebuilt of a damaged database, in a new directory
     Repair(repair::Options),
     /// Make a database from backups, as of any commit or time they reach
@@ -82,6 +85,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),
         Command::Info(options) => info::run(&options),
+        Command::Reorder(options) => reorder::run(&options),
         Command::Repair(options) => repair::run(&options),
         Command::Restore(options) => restore::run(&options),
         Command::Serve(options) => serve::run(&options),

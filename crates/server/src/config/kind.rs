@@ -316,6 +316,8 @@ impl Kind for Durability {
     fn show(&self) -> String {
         match self {
             Self::Full => "full".to_owned(),
+            // No setting: databases of a cluster are opened so.
+            Self::Replicated => "replicated".to_owned(),
             Self::Async { interval_ms } => format!("async {}", in_units(*interval_ms, &MILLIS)),
         }
     }

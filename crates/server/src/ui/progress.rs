@@ -63,6 +63,9 @@ impl Progress {
 fn name(stage: ImportStage) -> &'static str {
     match stage {
         ImportStage::Reading => "reading",
+        ImportStage::Ordering => "ordering",
+        ImportStage::Indexing => "indexing",
+        ImportStage::Verifying => "verifying",
         ImportStage::Vertices => "vertices",
         ImportStage::Sorting => "sorting",
         ImportStage::Storing => "storing",
@@ -73,8 +76,9 @@ fn name(stage: ImportStage) -> &'static str {
 /// What a stage is counted in.
 fn unit(stage: ImportStage) -> &'static str {
     match stage {
-        ImportStage::Vertices => "vertices",
+        ImportStage::Vertices | ImportStage::Ordering | ImportStage::Verifying => "vertices",
         ImportStage::Storing => "segments",
+        ImportStage::Indexing => "indexes",
         _ => "edges",
     }
 }

@@ -68,6 +68,7 @@ pub(super) fn run(options: &super::Options, file: &Path, db: Database) -> anyhow
     import.edge_type.clone_from(&options.edge_list.edge_type);
     import.simple = options.simple;
     import.threads = options.thread_count();
+    import.order = options.order;
     import.file.format = options.edge_list.format.into();
     import.transactions = options.edge_list.transactions;
     let progress = Progress::new();

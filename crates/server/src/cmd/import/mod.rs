@@ -10,10 +10,12 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use clap::Args;
+use telar_db::algo::ordering::Method;
+use telar_db::reorder::{ReorderOptions, reorder};
 use telar_db::{Database, Settings};
 
 use super::folder_bytes;
-use crate::ui::{Screen, number};
+use crate::ui::{Progress, Screen, number};
 
 /// Interval of asynchronous commits, in milliseconds: the most an import can lose in a crash, and
 /// long enough that the disk does not hold it up.
@@ -37,7 +39,8 @@ const ASYNC_INTERVAL_MS: u64 = 100;
   telar import people.telar --nodes Person=persons.csv --relationships KNOWS=knows.csv
   telar import people.telar --nodes Person=header.csv,part1.csv.gz,part2.csv.gz \\
       --relationships knows.csv --delimiter TAB --rejects rejects.tsv
-  telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv")]
+  telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv
+  telar import web.telar cnr-2000.txt.zst --simple --order rcm")]
 pub(crate) struct Options {
     /// Directory of the database; made if there is none
     db: PathBuf,
@@ -52,6 +55,11 @@ pub(crate) struct Options {
     /// At most one edge per pair and no edge properties, at half the memory
     #[arg(long)]
     simple: bool,
+    /// Give vertices their places in this order, with neighbours near each other: degree, bfs, rcm,
+    /// community, spectral, gorder or random. CSV files then need a new database, and are loaded
+    /// twice [default: the order of the files]
+    #[arg(long, value_name = "ORDER")]
+    order: Option<Method>,
     /// Threads that read [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -66,13 +74,43 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     // What a load installs is settled; nothing else is done to this database meanwhile.
     settings.background_interval_ms = 0;
-    let db = telar_db::open_with(&options.db, settings)?;
-    match &options.file {
-        Some(file) => edge_list::run(options, file, db)?,
-        None => csv::run(options, db)?,
+    match (&options.file, options.order) {
+        (Some(file), _) => {
+            edge_list::run(options, file, telar_db::open_with(&options.db, settings)?)?;
+        }
+        (None, None) => csv::run(options, telar_db::open_with(&options.db, settings)?)?,
+        (None, Some(order)) => ordered(options, order, settings)?,
     }
     new.keep();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Imports CSV files into a database beside the one that is to be, and that into this one in order.
+fn ordered(options: &Options, order: Method, settings: Settings) -> anyhow::Result<()> {
+    if options.db.exists() {
+        bail!(
+            "{}: is there already; --order gives places to the vertices of a new database, and \
+             telar reorder to those of one that is there",
+            options.db.display()
+        );
+    }
+    let mut name = options.db.file_name().unwrap_or_default().to_owned();
+    name.push(".unordered");
+    let path = options.db.with_file_name(name);
+    if path.exists() {
+        bail!("{}: is there, of an import that was interrupted: remove it", path.display());
+    }
+    let beside = New::at(&path)?;
+    csv::run(options, telar_db::open_with(&path, settings)?)?;
+    let progress = Progress::new();
+    let how = ReorderOptions::new(order);
+    let done = reorder(&path, &options.db, &how, &|p| progress.update(p));
+    progress.finish();
+    done?;
+    // Removed as one that failed is.
+    drop(beside);
+    Screen::new().line(format!("  {:<11}by {order}", "ordered"))?;
+    Ok(())
 }
 
 impl Options {
@@ -108,8 +146,9 @@ impl Drop for New<'_> {
 
 /// Closes the database and says what it took.
 fn finish(screen: Screen, options: &Options, db: Database, cpu_s: f64) -> anyhow::Result<()> {
+    let folder = db.folder().unwrap_or(&options.db).to_owned();
     db.close()?;
-    let bytes = folder_bytes(&options.db.join("store")) + folder_bytes(&options.db.join("wal"));
+    let bytes = folder_bytes(&folder.join("store")) + folder_bytes(&folder.join("wal"));
     screen.line(format!("  {:<11}{}", "CPU time", number::seconds(cpu_s)))?;
     screen.line(format!("  {:<11}{}", "on disk", number::bytes(bytes)))?;
     Ok(())

@@ -111,6 +111,12 @@ impl<'a> Control<'a> {
     pub fn install<T: Send>(&self, f: impl FnOnce() -> T + Send) -> T {
         match self.pool {
             Some(pool) => pool.install(f),
+            // Called from inside of `f` of another call.
+            None if rayon::current_thread_index().is_some()
+                && rayon::current_num_threads() == 1 =>
+            {
+                f()
+            }
             None => ONE_THREAD.with(|pool| pool.install(f)),
         }
     }

@@ -10,7 +10,9 @@
 //! Vertices are `0..n`. *Memory*: 8 (n + 1) + 4 m bytes, 8 m more with weights.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use rayon::prelude::*;
 use telar_graph::topology::Topology;
 
 use crate::control::{Control, Error, Result};
@@ -117,6 +119,17 @@ impl Csr {
                 all.extend(some);
             }
         }
+        Self { offsets, neighbours, weights }
+    }
+
+    /// Lists that lie one after the other, ascending, as the picture of the module has them.
+    pub(crate) fn of_lists(
+        offsets: Vec<u64>,
+        neighbours: Vec<u32>,
+        weights: Option<Vec<f64>>,
+    ) -> Self {
+        debug_assert_eq!(offsets.last(), Some(&(neighbours.len() as u64)));
+        debug_assert!(weights.as_ref().is_none_or(|weights| weights.len() == neighbours.len()));
         Self { offsets, neighbours, weights }
     }
 
@@ -331,22 +344,26 @@ impl Csr {
     /// Fails unless every weight is a finite number of at least `least`; `kernel` is named in the
     /// error.
     pub fn require_weights(&self, kernel: &str, least: f64, control: &Control<'_>) -> Result<()> {
-        for (at, weights) in
-            self.weights.iter().flat_map(|weights| weights.chunks(1 << 16)).enumerate()
-        {
-            control.check()?;
-            let wrong = |weight: &&f64| !weight.is_finite() || **weight < least;
-            if let Some(weight) = weights.iter().find(wrong) {
-                let edge = (at << 16)
-                    + weights.iter().position(|w| w.total_cmp(weight).is_eq()).unwrap_or(0);
-                let u = self.offsets.partition_point(|&offset| offset <= edge as u64) - 1;
-                return Err(Error::invalid(format!(
-                    "{kernel} takes finite weights of at least {least}, and an edge of vertex {u} \
-                     has {weight}"
-                )));
-            }
-        }
-        Ok(())
+        let Some(weights) = &self.weights else { return Ok(()) };
+        let wrong = |weight: &f64| !weight.is_finite() || *weight < least;
+        // ORDERING: relaxed; it is read when all threads have ended.
+        let first_wrong = AtomicU64::new(u64::MAX);
+        control.install(|| {
+            weights.par_chunks(1 << 16).enumerate().try_for_each(|(task, weights)| {
+                control.check()?;
+                if let Some(at) = weights.iter().position(wrong) {
+                    first_wrong.fetch_min(((task << 16) + at) as u64, Ordering::Relaxed);
+                }
+                Ok(())
+            })
+        })?;
+        let edge = first_wrong.into_inner();
+        let Some(weight) = weights.get(edge as usize) else { return Ok(()) };
+        let u = self.offsets.partition_point(|&offset| offset <= edge) - 1;
+        Err(Error::invalid(format!(
+            "{kernel} takes finite weights of at least {least}, and an edge of vertex {u} has \
+             {weight}"
+        )))
     }
 }
 

@@ -54,6 +54,7 @@ pub mod partition;
 pub mod paths;
 pub mod program;
 mod random;
+mod scratch;
 pub mod similarity;
 pub mod triangles;
 pub mod wcc;

@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::steps::Meter;
-use crate::control::{Error, Result};
-use crate::csr::{Csr, Piece};
+use super::aggregate;
+use super::steps;
+use crate::control::{Control, Error, Result};
+use crate::csr::Csr;
 
 /// Gain, relative to the strength of a node, below which a move is rounding noise.
 const NOISE: f64 = 1e-12;
@@ -44,12 +45,15 @@ pub(super) struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
-    pub(super) fn new(graph: Cow<'a, Csr>, meter: &mut Meter<'_>) -> Result<Self> {
-        let mut strengths = Vec::with_capacity(graph.vertices() as usize);
-        for v in 0..graph.vertices() {
-            meter.add(1 + graph.of(v).len())?;
-            strengths.push(graph.weighted(v).map(|edge| edge.1).sum());
-        }
+    pub(super) fn new(graph: Cow<'a, Csr>, control: &Control<'_>) -> Result<Self> {
+        let mut strengths = vec![0.0; graph.vertices() as usize];
+        steps::fill(control, &mut strengths, |first, chunk, meter| {
+            for (v, strength) in (first as u32..).zip(chunk) {
+                meter.add(1 + graph.of(v).len())?;
+                *strength = graph.weighted(v).map(|edge| edge.1).sum();
+            }
+            Ok(())
+        })?;
         let total = strengths.iter().sum::<f64>();
         if !total.is_finite() {
             return Err(Error::invalid("the sum of all weights is too large for a number"));
@@ -67,18 +71,17 @@ impl<'a> Level<'a> {
         communities: &[u32],
         count: u32,
         resolution: f64,
-        meter: &mut Meter<'_>,
+        control: &Control<'_>,
     ) -> Result<f64> {
         let mut strengths = vec![0.0; count as usize];
-        let mut inside = 0.0;
-        for v in 0..self.nodes() {
-            let community = communities[v];
-            strengths[community as usize] += self.strengths[v];
-            meter.add(1 + self.graph.of(v as u32).len())?;
-            for (u, weight) in self.graph.weighted(v as u32) {
-                inside += if communities[u as usize] == community { weight } else { 0.0 };
-            }
+        for (&community, strength) in communities.iter().zip(&self.strengths) {
+            strengths[community as usize] += strength;
         }
+        let inside = steps::sum_of_lists(control, &self.graph, |v| {
+            let community = communities[v as usize];
+            let same = |edge: &(u32, f64)| communities[edge.0 as usize] == community;
+            self.graph.weighted(v).filter(same).map(|edge| edge.1).sum()
+        })?;
         let expected: f64 = strengths.iter().map(|k| (k / self.total) * (k / self.total)).sum();
         Ok(inside / self.total - resolution * expected)
     }
@@ -88,25 +91,10 @@ impl<'a> Level<'a> {
         &self,
         communities: &[u32],
         count: u32,
-        meter: &mut Meter<'_>,
+        control: &Control<'_>,
     ) -> Result<Level<'static>> {
-        let members = Members::new(communities, count);
-        let mut near = Near::new(count as usize);
-        let mut piece = Piece::weighted();
-        let mut weights = Vec::new();
-        for community in 0..count {
-            near.clear();
-            for &v in members.of(community) {
-                meter.add(1 + self.graph.of(v).len())?;
-                for (u, weight) in self.graph.weighted(v) {
-                    near.add(communities[u as usize], weight);
-                }
-            }
-            weights.clear();
-            weights.extend(near.seen.iter().map(|&other| near.weight(other)));
-            piece.push(&near.seen, &weights);
-        }
-        Level::new(Cow::Owned(Csr::join(vec![piece])), meter)
+        let graph = aggregate::aggregate(&self.graph, communities, count, control)?;
+        Level::new(Cow::Owned(graph), control)
     }
 }
 
@@ -131,9 +119,14 @@ impl Members {
         Self { starts, nodes }
     }
 
-    /// Number of communities.
-    pub(super) fn count(&self) -> u32 {
-        (self.starts.len() - 1) as u32
+    /// All nodes, by community.
+    pub(super) fn all(&self) -> &[u32] {
+        &self.nodes
+    }
+
+    /// Place of the first node of a community among all; of their number, the number of nodes.
+    pub(super) fn start(&self, community: u32) -> usize {
+        self.starts[community as usize] as usize
     }
 
     /// Nodes of a community, ascending.
@@ -181,7 +174,18 @@ pub(super) struct Partition {
     strengths: Vec<f64>,
     sizes: Vec<u32>,
     empty: Vec<u32>,
-    near: Near,
+}
+
+/// A change of one node's community.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Move {
+    pub(super) node: u32,
+    /// Community to go to; none for one of its own.
+    pub(super) target: Option<u32>,
+    /// Weight of the edges to the other nodes of the old community.
+    pub(super) to_old: f64,
+    /// Weight of the edges to the new community.
+    pub(super) to_new: f64,
 }
 
 impl Partition {
@@ -194,37 +198,76 @@ impl Partition {
             sizes[community as usize] += 1;
         }
         let empty = (0..n as u32).rev().filter(|&c| sizes[c as usize] == 0).collect();
-        Self { communities, strengths, sizes, empty, near: Near::new(n) }
+        Self { communities, strengths, sizes, empty }
     }
 
-    /// Moves `v` to the community that gains most, and returns the gain of modularity; 0 if it
-    /// stays. Of equal gains the first in the list of `v` wins.
-    pub(super) fn improve(&mut self, level: &Level<'_>, v: u32, resolution: f64) -> f64 {
-        self.near.clear();
-        for (u, weight) in level.graph.weighted(v).filter(|edge| edge.0 != v) {
-            self.near.add(self.communities[u as usize], weight);
+    /// Move of `v` to the community that gains most; none if it stays. Of equal gains the first in
+    /// the list of `v` wins.
+    pub(super) fn best(
+        &self,
+        level: &Level<'_>,
+        v: u32,
+        resolution: f64,
+        near: &mut Near,
+    ) -> Option<Move> {
+        near.clear();
+        let list = level.graph.of(v);
+        let loops = list.partition_point(|&u| u < v)..list.partition_point(|&u| u <= v);
+        match level.graph.weights_of(v) {
+            None => {
+                for &u in list[..loops.start].iter().chain(&list[loops.end..]) {
+                    near.add(self.communities[u as usize], 1.0);
+                }
+            }
+            Some(weights) => {
+                for range in [0..loops.start, loops.end..list.len()] {
+                    for (&u, &weight) in list[range.clone()].iter().zip(&weights[range]) {
+                        near.add(self.communities[u as usize], weight);
+                    }
+                }
+            }
         }
         let strength = level.strengths[v as usize];
         let old = self.communities[v as usize];
         let factor = resolution * strength / level.total;
-        let stay = self.near.weight(old) - factor * (self.strengths[old as usize] - strength);
-        let (mut best, mut target) = (stay, old);
-        for &community in self.near.seen.iter().filter(|&&community| community != old) {
-            let value = self.near.weight(community) - factor * self.strengths[community as usize];
+        let to_old = near.weight(old);
+        let stay = to_old - factor * (self.strengths[old as usize] - strength);
+        let (mut best, mut target, mut to_new) = (stay, Some(old), to_old);
+        for &community in near.seen.iter().filter(|&&community| community != old) {
+            let weight = near.weight(community);
+            let value = weight - factor * self.strengths[community as usize];
             if value > best {
-                (best, target) = (value, community);
+                (best, target, to_new) = (value, Some(community), weight);
             }
         }
-        if best < 0.0
-            && self.sizes[old as usize] > 1
-            && let Some(&community) = self.empty.last()
-        {
-            (best, target) = (0.0, community);
+        if best < 0.0 && self.sizes[old as usize] > 1 && !self.empty.is_empty() {
+            (best, target, to_new) = (0.0, None, 0.0);
         }
-        if target == old || best - stay <= NOISE * strength {
+        if target == Some(old) || best - stay <= NOISE * strength {
+            return None;
+        }
+        Some(Move { node: v, target, to_old, to_new })
+    }
+
+    /// Makes a move if it still gains, and returns the gain of modularity; 0 if it does not.
+    pub(super) fn make(&mut self, level: &Level<'_>, step: &Move, resolution: f64) -> f64 {
+        let v = step.node as usize;
+        let strength = level.strengths[v];
+        let old = self.communities[v];
+        let factor = resolution * strength / level.total;
+        let stay = step.to_old - factor * (self.strengths[old as usize] - strength);
+        // A community that everybody left is as good as any empty one.
+        let joined = step.target.filter(|&target| self.sizes[target as usize] > 0);
+        let (target, to_new) = match (joined, self.empty.last()) {
+            (Some(target), _) => (target, step.to_new),
+            (None, Some(&empty)) if self.sizes[old as usize] > 1 => (empty, 0.0),
+            _ => return 0.0,
+        };
+        let value = to_new - factor * self.strengths[target as usize];
+        if target == old || value - stay <= NOISE * strength {
             return 0.0;
         }
-        if self.sizes[target as usize] == 0 {
+        if joined.is_none() {
             self.empty.pop();
         }
         self.strengths[old as usize] -= strength;
@@ -235,8 +278,8 @@ impl Partition {
             self.strengths[old as usize] = 0.0;
             self.empty.push(old);
         }
-        self.communities[v as usize] = target;
-        2.0 * (best - stay) / level.total
+        self.communities[v] = target;
+        2.0 * (value - stay) / level.total
     }
 }
 

@@ -26,7 +26,10 @@ pub mod modularity;
 pub mod scc;
 pub mod wcc;
 
+mod aggregate;
 mod levels;
+mod moves;
+mod refinement;
 #[cfg(test)]
 pub(crate) mod samples;
 pub(crate) mod steps;

@@ -53,6 +53,17 @@ pub(crate) fn assert_same_on_threads<T: Debug + PartialEq>(
     assert_eq!(run(&Control::default().on(&pool)).unwrap(), one);
 }
 
+/// A kernel must give the same on 1, 2, 4 and 7 threads.
+pub(crate) fn assert_same_on_each_number_of_threads<T: Debug + PartialEq>(
+    run: impl Fn(&Control<'_>) -> Result<T>,
+) {
+    let one = run(&Control::default()).unwrap();
+    for threads in [1, 2, 4, 7] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        assert_eq!(run(&Control::default().on(&pool)).unwrap(), one, "{threads} threads");
+    }
+}
+
 /// A kernel must refuse, and its text must hold `part`.
 pub(crate) fn assert_refuses<T: Debug>(result: Result<T>, part: &str) {
     let error = result.unwrap_err();

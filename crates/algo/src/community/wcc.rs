@@ -50,7 +50,7 @@ pub fn wcc<T: Topology>(
     control: &Control<'_>,
 ) -> Result<Components> {
     control.check()?;
-    let forest = Forest { parents: (0..n).map(AtomicU32::new).collect() };
+    let forest = Forest::new(n);
     let total = 2 * u64::from(n);
     let done = AtomicU64::new(0);
     let report = |count: usize| {
@@ -94,13 +94,7 @@ pub fn wcc<T: Topology>(
         report(count);
         Ok(())
     })?;
-    let mut components = vec![0; n as usize];
-    control.fill(&mut components, GRAIN, |first, chunk| {
-        for (v, component) in (first as u32..).zip(chunk) {
-            *component = forest.root(v);
-        }
-    })?;
-    let count = (0..).zip(&components).filter(|(v, root)| v == *root).count() as u32;
+    let (components, count) = forest.roots(control)?;
     Ok(Components { components, count })
 }
 
@@ -109,11 +103,28 @@ pub fn wcc<T: Topology>(
 ///
 /// ORDERING: all accesses are relaxed. A parent is an index and publishes nothing else; that a root
 /// gets a parent once is decided by the exchange on that one number.
-struct Forest {
+pub(super) struct Forest {
     parents: Vec<AtomicU32>,
 }
 
 impl Forest {
+    /// Each vertex is a tree of its own.
+    pub(super) fn new(n: u32) -> Self {
+        Self { parents: (0..n).map(AtomicU32::new).collect() }
+    }
+
+    /// Root of each vertex, and the number of roots.
+    pub(super) fn roots(&self, control: &Control<'_>) -> Result<(Vec<u32>, u32)> {
+        let mut roots = vec![0; self.parents.len()];
+        control.fill(&mut roots, GRAIN, |first, chunk| {
+            for (v, root) in (first as u32..).zip(chunk) {
+                *root = self.root(v);
+            }
+        })?;
+        let count = (0..).zip(&roots).filter(|(v, root)| v == *root).count() as u32;
+        Ok((roots, count))
+    }
+
     fn parent(&self, v: u32) -> u32 {
         self.parents[v as usize].load(Ordering::Relaxed)
     }
@@ -134,7 +145,7 @@ impl Forest {
     }
 
     /// Joins the trees of `u` and `v`; the smaller root stays one.
-    fn join(&self, u: u32, v: u32) {
+    pub(super) fn join(&self, u: u32, v: u32) {
         let (mut a, mut b) = (self.root(u), self.root(v));
         while a != b {
             let (low, high) = (a.min(b), a.max(b));

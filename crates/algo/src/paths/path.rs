@@ -3,12 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
 use crate::control::{Control, Error, Result};
 use crate::csr::Csr;
+pub(super) use crate::scratch::Pool;
 
 /// Stands in arrays of vertices where there is no vertex.
 pub const NONE: u32 = u32::MAX;
@@ -173,25 +173,6 @@ impl Hasher for VertexHasher {
     fn write_u32(&mut self, v: u32) {
         let mixed = (self.0 ^ u64::from(v)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.0 = mixed ^ (mixed >> 32);
-    }
-}
-
-/// Scratch memory of threads: at most as many pieces exist as tasks run at once.
-#[derive(Debug)]
-pub(super) struct Pool<T>(Mutex<Vec<T>>);
-
-impl<T: Send> Pool<T> {
-    pub(super) fn new() -> Self {
-        Self(Mutex::new(Vec::new()))
-    }
-
-    /// Runs `work` with a piece that no other task uses, which `make` makes if there is none.
-    pub(super) fn with<R>(&self, make: impl FnOnce() -> T, work: impl FnOnce(&mut T) -> R) -> R {
-        let free = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut piece = free.unwrap_or_else(make);
-        let result = work(&mut piece);
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(piece);
-        result
     }
 }
 

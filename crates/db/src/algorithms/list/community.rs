@@ -99,7 +99,9 @@ pub(super) const LIST: &[Algorithm] = &[
             "includeIntermediateCommunities",
         ],
         follows: Follows::Both,
-        bytes: |n, m, config| Ok(louvain::bytes(n, m, &louvain_settings(config)?)),
+        bytes: |n, m, config| {
+            Ok(louvain::bytes(n, m, &louvain_settings(config)?, config.threads()?))
+        },
         run: |input| {
             let settings = louvain_settings(input.config)?;
             let found = louvain::louvain(input.lists(), &settings, input.control);
@@ -121,7 +123,7 @@ pub(super) const LIST: &[Algorithm] = &[
             "includeIntermediateCommunities",
         ],
         follows: Follows::Both,
-        bytes: |n, m, config| Ok(leiden::bytes(n, m, &leiden_settings(config)?)),
+        bytes: |n, m, config| Ok(leiden::bytes(n, m, &leiden_settings(config)?, config.threads()?)),
         run: |input| {
             let settings = leiden_settings(input.config)?;
             let found = leiden::leiden(input.lists(), &settings, input.control);

@@ -3,22 +3,35 @@
 //! Result: per vertex the largest k for which it is in the k-core, the largest part of the graph in
 //! which every vertex has at least k neighbours.
 //!
-//! Method: the graph is undirected. Vertices lie sorted by degree in buckets; the one with the
-//! fewest neighbours left is removed, and each neighbour with more moves down one bucket by a swap.
-//! Parallel edges count once, loops not at all: a graph that has any is copied without them. One
-//! thread.
+//! Method: the graph is undirected. Level by level, from the fewest neighbours on, all vertices
+//! with k neighbours left are removed, and those whose neighbours thereby fall to k. Threads remove
+//! different vertices of a level, and what falls to k beside them; neighbours left are counted down
+//! by atomic numbers, never below k, so a vertex falls to k once. A few vertices are removed by one
+//! thread. Parallel edges count once, loops not at all: a graph that has any is copied without them.
 //!
-//! Cost: O(n + m). *Memory*: 16 bytes per vertex; for a graph with loops or parallel edges a copy
-//! of it.
+//! Cost: O(n + m): a vertex is looked at once per level up to its own, which is at most its degree.
+//! *Memory*: 16 bytes per vertex; for a graph with loops or parallel edges a copy of it.
 //!
-//! Source: Batagelj and Zaversnik, "An O(m) algorithm for cores decomposition of networks", 2003.
+//! Source: Dasari, Desh and Zubair, "ParK: an efficient algorithm for k-core decomposition on
+//! multicore processors", 2014; threads that go on with what they find as in Kabir and Madduri,
+//! "Parallel k-core decomposition on multicore platforms", 2017 (PKC).
+
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
 
 use super::steps::{self, Meter};
 use crate::control::{Control, Result};
 use crate::csr::Csr;
 
-/// Vertices between two reports.
-const REPORT_VERTICES: usize = 1 << 14;
+/// Vertices of a level that one task begins with.
+const GRAIN: usize = 64;
+
+/// Vertices of a level below which one thread is faster than handing out tasks.
+const SERIAL_MAX: usize = 512;
+
+/// Edges after which a task hands back what it has found.
+const TASK_EDGES: usize = 1 << 14;
 
 /// Core numbers found by [`k_core`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,50 +53,107 @@ pub fn k_core(graph: &Csr, control: &Control<'_>) -> Result<Cores> {
     control.check()?;
     steps::require_undirected("k-core", graph, false, control)?;
     let graph = steps::simple(graph, control)?;
-    let n = graph.vertices() as usize;
+    let n = graph.vertices();
     // Neighbours left; at the end the core number.
-    let mut cores: Vec<u32> = (0..n as u32).map(|v| graph.of(v).len() as u32).collect();
-    let most = cores.iter().copied().max().unwrap_or(0) as usize;
-    // First place of each degree in `order`.
-    let mut starts = vec![0u32; most + 2];
-    cores.iter().for_each(|&degree| starts[degree as usize + 1] += 1);
-    (0..=most).for_each(|degree| starts[degree + 1] += starts[degree]);
-    let mut order = vec![0u32; n];
-    let mut places = vec![0u32; n];
-    let mut next = starts.clone();
-    for (v, &degree) in (0..).zip(&cores) {
-        let place = &mut next[degree as usize];
-        order[*place as usize] = v;
-        places[v as usize] = *place;
-        *place += 1;
-    }
-    drop(next);
-    let mut meter = Meter::new(control);
-    for at in 0..n {
-        let v = order[at];
-        let core = cores[v as usize];
-        meter.add(1 + graph.of(v).len())?;
-        for &u in graph.of(v) {
-            let degree = cores[u as usize];
-            if degree <= core {
-                continue;
-            }
-            // The first vertex of the bucket changes places with `u`, and the bucket begins behind.
-            let start = &mut starts[degree as usize];
-            let first = order[*start as usize];
-            let place = places[u as usize];
-            order.swap(*start as usize, place as usize);
-            places[first as usize] = place;
-            places[u as usize] = *start;
-            *start += 1;
-            cores[u as usize] = degree - 1;
-        }
-        if at % REPORT_VERTICES == 0 {
-            control.report(at as u64, n as u64);
-        }
-    }
+    let left = (0..n).map(|v| AtomicU32::new(graph.of(v).len() as u32)).collect();
+    let peeling = Peeling { graph: &graph, left, control };
+    control.install(|| peeling.levels())?;
+    let cores: Vec<u32> = peeling.left.into_iter().map(AtomicU32::into_inner).collect();
     let degeneracy = cores.iter().copied().max().unwrap_or(0);
     Ok(Cores { cores, degeneracy })
+}
+
+/// Removal of vertices, level by level.
+///
+/// ORDERING: relaxed. Numbers publish nothing else; which thread lets a vertex fall to the level is
+/// decided by the exchange on its number, and levels are kept apart by rayon's joins.
+struct Peeling<'a, 'b> {
+    graph: &'a Csr,
+    left: Vec<AtomicU32>,
+    control: &'a Control<'b>,
+}
+
+impl Peeling<'_, '_> {
+    fn left(&self, v: u32) -> u32 {
+        self.left[v as usize].load(Relaxed)
+    }
+
+    fn levels(&self) -> Result<()> {
+        let n = self.graph.vertices();
+        let mut kept: Vec<u32> = (0..n).collect();
+        while !kept.is_empty() {
+            let least = |chunk: &[u32]| Ok(chunk.iter().map(|&v| self.left(v)).min());
+            let Some(level) = self.chunks(&kept, least)?.into_iter().flatten().min() else { break };
+            let at_level = |chunk: &[u32]| Ok(select(chunk, |v| self.left(v) == level));
+            let mut frontier = self.chunks(&kept, at_level)?.concat();
+            while !frontier.is_empty() {
+                self.control.check()?;
+                frontier = self.remove(frontier, level)?;
+            }
+            let above = |chunk: &[u32]| Ok(select(chunk, |v| self.left(v) > level));
+            kept = self.chunks(&kept, above)?.concat();
+            self.control.report(u64::from(n) - kept.len() as u64, u64::from(n));
+        }
+        Ok(())
+    }
+
+    /// Calls `work` with pieces of `vertices`, in parallel if they are many.
+    fn chunks<T: Send>(
+        &self,
+        vertices: &[u32],
+        work: impl Fn(&[u32]) -> Result<T> + Sync,
+    ) -> Result<Vec<T>> {
+        let work = |chunk| {
+            self.control.check()?;
+            work(chunk)
+        };
+        vertices.par_chunks(1 << 14).map(work).collect()
+    }
+
+    /// Removes vertices of a level; returns vertices of the level that are left to remove.
+    fn remove(&self, frontier: Vec<u32>, level: u32) -> Result<Vec<u32>> {
+        if rayon::current_num_threads() == 1 || frontier.len() < SERIAL_MAX {
+            let lower = |v: u32| {
+                let left = self.left(v);
+                if left > level {
+                    self.left[v as usize].store(left - 1, Relaxed);
+                }
+                left == level + 1
+            };
+            return self.cascade(frontier, lower);
+        }
+        let lower = |v: u32| {
+            let one_less = |left| (left > level).then(|| left - 1);
+            let before = self.left[v as usize].fetch_update(Relaxed, Relaxed, one_less);
+            before == Ok(level + 1)
+        };
+        let task = |chunk: &[u32]| {
+            self.control.check()?;
+            self.cascade(chunk.to_vec(), lower)
+        };
+        let found: Result<Vec<Vec<u32>>> = frontier.par_chunks(GRAIN).map(task).collect();
+        Ok(found?.concat())
+    }
+
+    /// Removes vertices, and those that `lower` says fall to the level, up to a number of edges.
+    fn cascade(&self, mut waiting: Vec<u32>, lower: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
+        let mut meter = Meter::new(self.control);
+        let mut edges = 0;
+        while edges < TASK_EDGES
+            && let Some(v) = waiting.pop()
+        {
+            let list = self.graph.of(v);
+            edges += list.len();
+            meter.add(1 + list.len())?;
+            waiting.extend(list.iter().filter(|&&u| lower(u)));
+        }
+        Ok(waiting)
+    }
+}
+
+/// The vertices for which `wanted` holds.
+fn select(vertices: &[u32], wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+    vertices.iter().copied().filter(|&v| wanted(v)).collect()
 }
 
 /// For each k removes vertices with fewer than k neighbours until none is left.
@@ -114,7 +184,9 @@ pub(crate) fn verify(n: u32, edges: &[(u32, u32)]) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{assert_refuses, assert_stops, samples};
+    use super::super::samples::{
+        assert_refuses, assert_same_on_each_number_of_threads, assert_stops, samples,
+    };
     use super::*;
     use crate::testing::random_edges;
 
@@ -127,6 +199,23 @@ mod tests {
             let simple = k_core(&graph.simple(f64::max), &Control::default()).unwrap();
             assert_eq!(simple, found);
         }
+    }
+
+    #[test]
+    fn large_levels_are_the_same_on_any_number_of_threads() {
+        for (seed, count) in [(1, 12_000), (2, 60_000), (3, 400_000)] {
+            let edges = random_edges(seed, 20_000, count);
+            let graph = Csr::from_edges(20_000, &edges).undirected();
+            assert_same_on_each_number_of_threads(|control| k_core(&graph, control));
+        }
+        for (n, edges) in samples(30, 40) {
+            let graph = Csr::from_edges(n, &edges).undirected();
+            assert_same_on_each_number_of_threads(|control| k_core(&graph, control));
+        }
+        // A long path comes off from both ends.
+        let edges: Vec<_> = (1..30_000).map(|v| (v - 1, v)).collect();
+        let path = Csr::from_edges(30_001, &edges).undirected();
+        assert_same_on_each_number_of_threads(|control| k_core(&path, control));
     }
 
     #[test]

@@ -5,23 +5,44 @@
 //! without triangles has 2, a vertex without edges 0. The k-truss is made of the edges with at
 //! least k.
 //!
-//! Method: the graph is undirected. The triangles of each edge are counted in parallel; then the
-//! edge with the fewest left is removed, and the other two edges of each of its triangles move down
-//! one bucket. Parallel edges count once, loops not at all. Peeling runs on one thread.
+//! Method: the graph is undirected. The triangles of each edge are counted in parallel; then, level
+//! by level from the fewest triangles on, all edges with that many left are removed, which takes a
+//! triangle from the other two edges of each of theirs, until no edge falls to the level any more.
+//! The edges of a round are removed in parallel: a triangle with two edges in the round is taken
+//! from its third by the edge with the smaller number. A few edges are removed by one thread.
+//! Parallel edges count once, loops not at all.
 //!
 //! Cost: O(m^1.5) for sparse graphs: each edge reads the shorter list of its ends and searches the
-//! longer. *Memory*: 8 bytes per vertex and 20 per edge; for a graph with loops or parallel edges a
+//! longer. *Memory*: 8 bytes per vertex and 24 per edge; for a graph with loops or parallel edges a
 //! copy of it.
 //!
 //! Source: Cohen, "Trusses: cohesive subgraphs for social network analysis", 2008; Wang and Cheng,
-//! "Truss decomposition in massive networks", 2012.
+//! "Truss decomposition in massive networks", 2012; rounds as in Kabir and Madduri, "Shared-memory
+//! graph truss decomposition", HiPC 2017 (PKT).
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+
+use rayon::prelude::*;
 
 use super::steps::{self, Meter};
 use crate::control::{Control, Error, Result};
 use crate::csr::Csr;
 
-/// Edges between two reports.
-const REPORT_EDGES: usize = 1 << 14;
+/// Edges that one task removes.
+const GRAIN: usize = 16;
+
+/// Edges of a round below which one thread is faster than handing out tasks.
+const SERIAL_MAX: usize = 64;
+
+/// Edges that one thread removes before it asks whether there are enough for several.
+const SERIAL_STEPS: usize = 256;
+
+/// An edge that was not removed.
+const KEPT: u8 = 0;
+/// An edge that is removed in the round at work.
+const LEAVING: u8 = 1;
+/// An edge that was removed.
+const GONE: u8 = 2;
 
 /// An edge and its truss number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,48 +87,14 @@ pub fn k_truss(graph: &Csr, control: &Control<'_>) -> Result<Trusses> {
         }
         Ok(())
     })?;
-    let most = support.iter().copied().max().unwrap_or(0) as usize;
-    // First place of each number of triangles in `order`.
-    let mut starts = vec![0u32; most + 2];
-    support.iter().for_each(|&count| starts[count as usize + 1] += 1);
-    (0..=most).for_each(|count| starts[count + 1] += starts[count]);
-    let mut order = vec![0u32; count];
-    let mut places = vec![0u32; count];
-    let mut next = starts.clone();
-    for (edge, &count) in (0..).zip(&support) {
-        let place = &mut next[count as usize];
-        order[*place as usize] = edge;
-        places[edge as usize] = *place;
-        *place += 1;
-    }
-    let mut meter = Meter::new(control);
-    for at in 0..count {
-        let edge = order[at] as usize;
-        let level = support[edge];
-        numbered.triangles(edge, &mut meter, |a, b| {
-            // A triangle is gone once one of its edges was removed.
-            if places[a as usize] < at as u32 || places[b as usize] < at as u32 {
-                return;
-            }
-            for other in [a, b] {
-                let left = support[other as usize];
-                if left > level {
-                    // The first edge of the bucket changes places with `other`.
-                    let start = &mut starts[left as usize];
-                    let first = order[*start as usize];
-                    let place = places[other as usize];
-                    order.swap(*start as usize, place as usize);
-                    places[first as usize] = place;
-                    places[other as usize] = *start;
-                    *start += 1;
-                    support[other as usize] = left - 1;
-                }
-            }
-        })?;
-        if at % REPORT_EDGES == 0 {
-            control.report(at as u64, count as u64);
-        }
-    }
+    let peeling = Peeling {
+        numbered: &numbered,
+        support: support.into_iter().map(AtomicU32::new).collect(),
+        states: (0..count).map(|_| AtomicU8::new(KEPT)).collect(),
+        control,
+    };
+    control.install(|| peeling.levels())?;
+    let support = peeling.support.into_iter().map(AtomicU32::into_inner);
     let mut vertices = vec![0; graph.vertices() as usize];
     let edges: Vec<EdgeTruss> = numbered
         .edges
@@ -122,6 +109,129 @@ pub fn k_truss(graph: &Csr, control: &Control<'_>) -> Result<Trusses> {
     }
     let largest = vertices.iter().copied().max().unwrap_or(0);
     Ok(Trusses { edges, vertices, largest })
+}
+
+/// Removal of edges, level by level.
+///
+/// ORDERING: relaxed. States change between rounds only, which rayon's joins keep apart, and on one
+/// thread. Which task lets an edge fall to the level is decided by the exchange on its number.
+struct Peeling<'a, 'b> {
+    numbered: &'a Numbered<'a>,
+    /// Triangles left; at the end the truss number less 2.
+    support: Vec<AtomicU32>,
+    states: Vec<AtomicU8>,
+    control: &'a Control<'b>,
+}
+
+impl Peeling<'_, '_> {
+    fn support(&self, edge: u32) -> u32 {
+        self.support[edge as usize].load(Relaxed)
+    }
+
+    fn state(&self, edge: u32) -> u8 {
+        self.states[edge as usize].load(Relaxed)
+    }
+
+    fn set(&self, edges: &[u32], state: u8) {
+        edges.iter().for_each(|&edge| self.states[edge as usize].store(state, Relaxed));
+    }
+
+    fn levels(&self) -> Result<()> {
+        let all = self.support.len() as u32;
+        let mut kept: Vec<u32> = (0..all).collect();
+        while !kept.is_empty() {
+            let least = |chunk: &[u32]| chunk.iter().map(|&edge| self.support(edge)).min();
+            let Some(level) = self.chunks(&kept, least)?.into_iter().flatten().min() else { break };
+            let at_level = |chunk: &[u32]| select(chunk, |edge| self.support(edge) == level);
+            let mut frontier = self.chunks(&kept, at_level)?.concat();
+            while !frontier.is_empty() {
+                self.control.check()?;
+                frontier = match rayon::current_num_threads() == 1 || frontier.len() < SERIAL_MAX {
+                    true => self.one_by_one(frontier, level)?,
+                    false => self.round(&frontier, level)?,
+                };
+            }
+            let above = |chunk: &[u32]| select(chunk, |edge| self.support(edge) > level);
+            kept = self.chunks(&kept, above)?.concat();
+            self.control.report(u64::from(all) - kept.len() as u64, u64::from(all));
+        }
+        Ok(())
+    }
+
+    /// Calls `work` with pieces of `edges`, in parallel if they are many.
+    fn chunks<T: Send>(&self, edges: &[u32], work: impl Fn(&[u32]) -> T + Sync) -> Result<Vec<T>> {
+        let work = |chunk| {
+            self.control.check()?;
+            Ok(work(chunk))
+        };
+        edges.par_chunks(1 << 14).map(work).collect()
+    }
+
+    /// Removes some edges of a level; returns edges of the level that are left to remove.
+    fn one_by_one(&self, mut waiting: Vec<u32>, level: u32) -> Result<Vec<u32>> {
+        let mut meter = Meter::new(self.control);
+        let mut found = Vec::new();
+        for _ in 0..SERIAL_STEPS {
+            let Some(edge) = waiting.pop() else { break };
+            self.numbered.triangles(edge as usize, &mut meter, |a, b| {
+                if self.state(a) == GONE || self.state(b) == GONE {
+                    return;
+                }
+                for other in [a, b] {
+                    let left = self.support(other);
+                    if left > level {
+                        self.support[other as usize].store(left - 1, Relaxed);
+                    }
+                    if left == level + 1 {
+                        found.push(other);
+                    }
+                }
+            })?;
+            self.set(&[edge], GONE);
+            waiting.append(&mut found);
+        }
+        Ok(waiting)
+    }
+
+    /// Removes the edges of a round in parallel; returns those that fell to the level.
+    fn round(&self, frontier: &[u32], level: u32) -> Result<Vec<u32>> {
+        self.set(frontier, LEAVING);
+        let lower = |edge: u32| {
+            let one_less = |left| (left > level).then(|| left - 1);
+            let before = self.support[edge as usize].fetch_update(Relaxed, Relaxed, one_less);
+            before == Ok(level + 1)
+        };
+        let task = |chunk: &[u32]| {
+            self.control.check()?;
+            let mut meter = Meter::new(self.control);
+            let mut found = Vec::new();
+            for &edge in chunk {
+                self.numbered.triangles(edge as usize, &mut meter, |a, b| {
+                    let states = (self.state(a), self.state(b));
+                    if states.0 == GONE || states.1 == GONE {
+                        return;
+                    }
+                    // The other edge in the round takes the triangle if its number is smaller.
+                    if states.0 == KEPT && (states.1 == KEPT || edge < b) && lower(a) {
+                        found.push(a);
+                    }
+                    if states.1 == KEPT && (states.0 == KEPT || edge < a) && lower(b) {
+                        found.push(b);
+                    }
+                })?;
+            }
+            Ok(found)
+        };
+        let found: Result<Vec<Vec<u32>>> = frontier.par_chunks(GRAIN).map(task).collect();
+        let found = found?;
+        self.set(frontier, GONE);
+        Ok(found.concat())
+    }
+}
+
+/// The edges for which `wanted` holds.
+fn select(edges: &[u32], wanted: impl Fn(u32) -> bool) -> Vec<u32> {
+    edges.iter().copied().filter(|&edge| wanted(edge)).collect()
 }
 
 /// A simple undirected graph whose edges have numbers.
@@ -230,7 +340,9 @@ pub(crate) fn verify(edges: &[(u32, u32)]) -> Vec<EdgeTruss> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{assert_refuses, assert_same_on_threads, assert_stops, samples};
+    use super::super::samples::{
+        assert_refuses, assert_same_on_each_number_of_threads, assert_stops, samples,
+    };
     use super::*;
     use crate::testing::random_edges;
 
@@ -260,10 +372,16 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_refuses_and_is_the_same_on_three_threads() {
+    fn it_stops_refuses_and_is_the_same_on_any_number_of_threads() {
         let graph = Csr::from_edges(3000, &random_edges(1, 3000, 20_000)).undirected();
         assert_stops(|control| k_truss(&graph, control));
-        assert_same_on_threads(|control| k_truss(&graph, control));
+        assert_same_on_each_number_of_threads(|control| k_truss(&graph, control));
+        let dense = Csr::from_edges(150, &random_edges(2, 150, 6000)).undirected();
+        assert_same_on_each_number_of_threads(|control| k_truss(&dense, control));
+        for (n, edges) in samples(30, 40) {
+            let graph = Csr::from_edges(n, &edges).undirected();
+            assert_same_on_each_number_of_threads(|control| k_truss(&graph, control));
+        }
         for directed in [Csr::from_edges(3, &[(0, 1)]), Csr::from_edges(3, &[(1, 0)])] {
             assert_refuses(k_truss(&directed, &Control::default()), "undirected");
         }

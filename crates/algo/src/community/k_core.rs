@@ -20,18 +20,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use rayon::prelude::*;
 
-use super::steps::{self, Meter};
+use super::spreading::spread;
+use super::steps;
 use crate::control::{Control, Result};
 use crate::csr::Csr;
-
-/// Vertices of a level that one task begins with.
-const GRAIN: usize = 64;
-
-/// Vertices of a level below which one thread is faster than handing out tasks.
-const SERIAL_MAX: usize = 512;
-
-/// Edges after which a task hands back what it has found.
-const TASK_EDGES: usize = 1 << 14;
 
 /// Core numbers found by [`k_core`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,11 +77,20 @@ impl Peeling<'_, '_> {
             let least = |chunk: &[u32]| Ok(chunk.iter().map(|&v| self.left(v)).min());
             let Some(level) = self.chunks(&kept, least)?.into_iter().flatten().min() else { break };
             let at_level = |chunk: &[u32]| Ok(select(chunk, |v| self.left(v) == level));
-            let mut frontier = self.chunks(&kept, at_level)?.concat();
-            while !frontier.is_empty() {
-                self.control.check()?;
-                frontier = self.remove(frontier, level)?;
-            }
+            let frontier = self.chunks(&kept, at_level)?.concat();
+            let alone = |v: u32| {
+                let left = self.left(v);
+                if left > level {
+                    self.left[v as usize].store(left - 1, Relaxed);
+                }
+                left == level + 1
+            };
+            let shared = |v: u32| {
+                let one_less = |left| (left > level).then(|| left - 1);
+                let before = self.left[v as usize].fetch_update(Relaxed, Relaxed, one_less);
+                before == Ok(level + 1)
+            };
+            spread(self.graph, frontier, alone, shared, self.control)?;
             let above = |chunk: &[u32]| Ok(select(chunk, |v| self.left(v) > level));
             kept = self.chunks(&kept, above)?.concat();
             self.control.report(u64::from(n) - kept.len() as u64, u64::from(n));
@@ -108,46 +109,6 @@ impl Peeling<'_, '_> {
             work(chunk)
         };
         vertices.par_chunks(1 << 14).map(work).collect()
-    }
-
-    /// Removes vertices of a level; returns vertices of the level that are left to remove.
-    fn remove(&self, frontier: Vec<u32>, level: u32) -> Result<Vec<u32>> {
-        if rayon::current_num_threads() == 1 || frontier.len() < SERIAL_MAX {
-            let lower = |v: u32| {
-                let left = self.left(v);
-                if left > level {
-                    self.left[v as usize].store(left - 1, Relaxed);
-                }
-                left == level + 1
-            };
-            return self.cascade(frontier, lower);
-        }
-        let lower = |v: u32| {
-            let one_less = |left| (left > level).then(|| left - 1);
-            let before = self.left[v as usize].fetch_update(Relaxed, Relaxed, one_less);
-            before == Ok(level + 1)
-        };
-        let task = |chunk: &[u32]| {
-            self.control.check()?;
-            self.cascade(chunk.to_vec(), lower)
-        };
-        let found: Result<Vec<Vec<u32>>> = frontier.par_chunks(GRAIN).map(task).collect();
-        Ok(found?.concat())
-    }
-
-    /// Removes vertices, and those that `lower` says fall to the level, up to a number of edges.
-    fn cascade(&self, mut waiting: Vec<u32>, lower: impl Fn(u32) -> bool) -> Result<Vec<u32>> {
-        let mut meter = Meter::new(self.control);
-        let mut edges = 0;
-        while edges < TASK_EDGES
-            && let Some(v) = waiting.pop()
-        {
-            let list = self.graph.of(v);
-            edges += list.len();
-            meter.add(1 + list.len())?;
-            waiting.extend(list.iter().filter(|&&u| lower(u)));
-        }
-        Ok(waiting)
     }
 }
 

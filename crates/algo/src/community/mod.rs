@@ -32,6 +32,7 @@ mod moves;
 mod refinement;
 #[cfg(test)]
 pub(crate) mod samples;
+mod spreading;
 pub(crate) mod steps;
 
 pub use levels::{Communities, Stage};

@@ -1,7 +1,7 @@
 //! Several threads over one, for every iterative kernel of `telar_algo`.
 //!
 //! Kernels whose work grows faster than the graph run on a smaller one, whose scale the table
-//! shows. Kernels that run on one thread are timed on one.
+//! shows.
 
 use telar_algo::centrality::{
     article_rank, betweenness, closeness, eigenvector, hits, pagerank as weighted_pagerank,
@@ -66,11 +66,10 @@ impl Forms {
     }
 }
 
-/// A kernel, the largest scale that it runs on, and whether it runs on several threads.
+/// A kernel, and the largest scale that it runs on.
 struct Case {
     name: &'static str,
     scale_max: u32,
-    one_thread: bool,
     run: fn(&Forms, &Control<'_>) -> Result<Answer, Failed>,
 }
 
@@ -79,15 +78,7 @@ const fn case(
     scale_max: u32,
     run: fn(&Forms, &Control<'_>) -> Result<Answer, Failed>,
 ) -> Case {
-    Case { name, scale_max, one_thread: false, run }
-}
-
-const fn on_one_thread(
-    name: &'static str,
-    scale_max: u32,
-    run: fn(&Forms, &Control<'_>) -> Result<Answer, Failed>,
-) -> Case {
-    Case { name, scale_max, one_thread: true, run }
+    Case { name, scale_max, run }
 }
 
 const CASES: &[Case] = &[
@@ -176,21 +167,21 @@ const CASES: &[Case] = &[
         let found = knn::knn(&values, DIMENSION, &settings, control)?;
         Ok(Answer::Total(found.pairs.iter().map(|pair| pair.similarity).sum()))
     }),
-    on_one_thread("Louvain", MEDIUM, |forms, control| {
+    case("Louvain", MEDIUM, |forms, control| {
         let found = louvain::louvain(&forms.undirected, &Default::default(), control)?;
         Ok(Answer::Numbers(found.communities))
     }),
-    on_one_thread("Leiden", MEDIUM, |forms, control| {
+    case("Leiden", MEDIUM, |forms, control| {
         let found = leiden::leiden(&forms.undirected, &Default::default(), control)?;
         Ok(Answer::Numbers(found.communities))
     }),
-    on_one_thread("k-core", u32::MAX, |forms, control| {
+    case("k-core", u32::MAX, |forms, control| {
         Ok(Answer::Numbers(k_core::k_core(&forms.undirected, control)?.cores))
     }),
-    on_one_thread("SCC", u32::MAX, |forms, control| {
-        Ok(Answer::Numbers(scc::scc(&forms.out, control)?.components))
+    case("SCC", u32::MAX, |forms, control| {
+        Ok(Answer::Numbers(scc::scc(&forms.out, Some(&forms.incoming), control)?.components))
     }),
-    on_one_thread("Bellman-Ford", MEDIUM, |forms, control| {
+    case("Bellman-Ford", MEDIUM, |forms, control| {
         let settings = bellman_ford::Settings { source: forms.directed.source };
         match bellman_ford::bellman_ford(&forms.weighted, &settings, control)? {
             bellman_ford::Outcome::Shortest(tree) => Ok(Answer::Scores(tree.distances)),
@@ -222,10 +213,7 @@ pub(super) fn measure(run: &mut Run<'_>) -> Result<(), Failed> {
         }
         let Some(forms) = forms.iter().find(|forms| forms.scale == scale) else { continue };
         (run.stage)(&format!("{} on several threads", case.name));
-        let mut threads = vec![1];
-        if !case.one_thread {
-            threads.extend(&several);
-        }
+        let threads: Vec<usize> = [1].into_iter().chain(several.iter().copied()).collect();
         let pools = threads.iter().map(|threads| pool(*threads)).collect::<Result<Vec<_>, _>>()?;
         let subject = |pool| -> Subject<'_> {
             let control = Control::default().on(pool);
@@ -241,9 +229,6 @@ pub(super) fn measure(run: &mut Run<'_>) -> Result<(), Failed> {
             let ratio = samples[0].median() / several.median();
             let bound = (*threads == 2).then_some(TWO);
             row.push(run.ratio(key(&format!("{threads}_threads")), ratio, bound));
-        }
-        if case.one_thread {
-            row.extend(several.iter().map(|_| "one thread".to_owned()));
         }
         table.push(row);
     }

@@ -95,7 +95,9 @@ pub fn pagerank_parallel<T: Topology>(
     settings: &Settings,
     control: &Control<'_>,
 ) -> Result<Ranks> {
-    iterate(incoming, out_degrees, settings, control)
+    // PERF: from inside, the steps of an iteration begin without waking a thread and waiting for it
+    // (telar bench algorithms, scaling/PageRank).
+    control.install(|| iterate(incoming, out_degrees, settings, control))
 }
 
 /// Bytes that [`pagerank`] holds beyond the graph, of its number of vertices: scores, contributions

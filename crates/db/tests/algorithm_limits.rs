@@ -69,6 +69,25 @@ fn every_algorithm_ends_when_its_statement_is_terminated() {
 }
 
 #[test]
+fn estimates_count_the_arrays_of_each_thread() {
+    let db = database();
+    let session = Session::new(&db);
+    session.run("UNWIND range(0, 99) AS i CREATE (:P)-[:K]->(:P)", &[]).unwrap();
+    let processors = std::thread::available_parallelism().map_or(1, usize::from) as i64;
+    for name in ["louvain", "leiden", "closeness"] {
+        let of = |threads: i64| {
+            let text = format!(
+                "CALL algo.{name}.estimate({{relationships: 'K'}}, {{concurrency: {threads}}}) \
+                 YIELD bytesMax RETURN bytesMax"
+            );
+            integers(&rows(&session, &text))[0]
+        };
+        // 200 nodes, at least 8 bytes of each for each thread.
+        assert!(of(processors) >= of(1) + (processors - 1) * 1600, "{name}");
+    }
+}
+
+#[test]
 fn paths_of_a_long_chain_are_made_row_by_row() {
     let db = database();
     let session = Session::new(&db);

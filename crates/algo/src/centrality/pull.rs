@@ -96,6 +96,18 @@ pub(super) fn strengths(graph: &Csr, control: &Control<'_>) -> Result<Vec<f64>> 
 /// Runs `step(scores, next)` until the sum of absolute changes is below `tolerance`, at most
 /// `max_iterations` times.
 pub(super) fn iterate(
+    scores: Vec<f64>,
+    max_iterations: u32,
+    tolerance: f64,
+    control: &Control<'_>,
+    step: impl FnMut(&[f64], &mut [f64]) -> Result<()> + Send,
+) -> Result<Scores> {
+    // PERF: from inside, the steps of an iteration begin without waking a thread and waiting for it
+    // (telar bench algorithms, scaling).
+    control.install(|| iterate_inside(scores, max_iterations, tolerance, control, step))
+}
+
+fn iterate_inside(
     mut scores: Vec<f64>,
     max_iterations: u32,
     tolerance: f64,

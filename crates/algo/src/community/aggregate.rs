@@ -13,7 +13,7 @@
 //! graph, and 8 per community and running thread.
 //!
 //! Source: the aggregation of Staudt and Meyerhenke, "Engineering parallel algorithms for community
-//! detection in massive networks", IEEE TPDS 2016, section 3.2.
+//! detection in massive networks", IEEE TPDS 2016, section III-B.
 
 use std::ops::Range;
 

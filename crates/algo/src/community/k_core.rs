@@ -7,7 +7,8 @@
 //! with k neighbours left are removed, and those whose neighbours thereby fall to k. Threads remove
 //! different vertices of a level, and what falls to k beside them; neighbours left are counted down
 //! by atomic numbers, never below k, so a vertex falls to k once. A few vertices are removed by one
-//! thread. Parallel edges count once, loops not at all: a graph that has any is copied without them.
+//! thread. Parallel edges count once, loops not at all: a graph that has any is copied without
+//! them.
 //!
 //! Cost: O(n + m): a vertex is looked at once per level up to its own, which is at most its degree.
 //! *Memory*: 16 bytes per vertex; for a graph with loops or parallel edges a copy of it.

@@ -56,7 +56,7 @@ const REACHES: u8 = 2;
 /// Upper estimate of the bytes needed for `n` vertices and `m` edges.
 #[must_use]
 pub fn bytes(n: u64, _m: u64) -> u64 {
-    64 * n
+    72 * n
 }
 
 /// A vertex on the path from the root of the search.

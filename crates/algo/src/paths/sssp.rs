@@ -28,10 +28,13 @@ use crate::control::{Control, Error, Result};
 use crate::csr::Csr;
 
 /// Vertices that one task relaxes.
-const GRAIN: usize = 256;
+const GRAIN: usize = 64;
 
-/// Frontier below which one thread is faster than handing out tasks.
-const SERIAL_MAX: usize = 1024;
+/// Edges of a frontier below which one thread is faster than handing out tasks.
+///
+/// PERF: counted in edges, because buckets of a skewed graph hold few vertices with many
+/// (telar bench algorithms, scaling/SSSP).
+const SERIAL_MAX: usize = 1 << 13;
 
 /// Buckets kept apart; what is farther waits in one pile.
 const WINDOW: u64 = 256;
@@ -247,7 +250,8 @@ impl<L: Weighted> Run<'_, '_, L> {
 
     /// Relaxes the edges of the frontier, in parallel if it is large.
     fn relax_all(&self, frontier: &[u32], bucket: u64) -> Result<Vec<Found>> {
-        if frontier.len() < SERIAL_MAX {
+        let edges: usize = frontier.iter().map(|&v| self.graph.degree(v)).sum();
+        if rayon::current_num_threads() == 1 || edges < SERIAL_MAX {
             return Ok(vec![self.relax(frontier, bucket)?]);
         }
         frontier.par_chunks(GRAIN).map(|chunk| self.relax(chunk, bucket)).collect()

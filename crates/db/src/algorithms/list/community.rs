@@ -29,6 +29,10 @@ const OPTIMISED: &[(&str, &str)] = &[
     ("didConverge", "BOOLEAN"),
 ];
 
+/// Threads from which on strong components are found by several: those need the lists the other
+/// way round, too, which take longer to make than one thread needs for the search.
+const SCC_THREADS: usize = 4;
+
 pub(super) const LIST: &[Algorithm] = &[
     Algorithm {
         name: "wcc",
@@ -53,8 +57,16 @@ pub(super) const LIST: &[Algorithm] = &[
         about: "Strongly connected components: nodes that reach each other.",
         columns: COMPONENTS,
         figures: &[("componentCount", "INTEGER")],
-        bytes: |n, m, _| Ok(scc::bytes(n, m)),
-        run: |input| Ok(components(scc::scc(input.lists(), input.control).map_err(failed)?)),
+        bytes: |n, m, config| {
+            let incoming = if config.threads()? < SCC_THREADS { 0 } else { 8 * n + 12 * m };
+            Ok(scc::bytes(n, m) + incoming)
+        },
+        run: |input| {
+            let several = input.control.threads() >= SCC_THREADS;
+            let incoming = several.then(|| input.incoming());
+            let found = scc::scc(input.lists(), incoming.as_deref(), input.control);
+            Ok(components(found.map_err(failed)?))
+        },
         ..PLAIN
     },
     Algorithm {

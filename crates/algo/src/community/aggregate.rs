@@ -10,7 +10,7 @@
 //! not depend on the number of threads.
 //!
 //! Cost: O(m) and sorting the new lists. *Memory*: 8 bytes per node, 16 and 12 per edge of the new
-//! graph, and 8 per community and running thread.
+//! graph, and 12 per community and running thread.
 //!
 //! Source: the aggregation of Staudt and Meyerhenke, "Engineering parallel algorithms for community
 //! detection in massive networks", IEEE TPDS 2016, section III-B.
@@ -120,9 +120,8 @@ fn sum(
                 near.add(communities[u as usize], weight);
             }
         }
-        near.seen.sort_unstable();
-        meter.add(near.seen.len())?;
-        part.edges.extend(near.seen.iter().map(|&other| (other, near.weight(other))));
+        meter.add(near.sorted().len())?;
+        part.edges.extend(near.seen().iter().map(|&other| (other, near.weight(other))));
         part.ends.push((communities[same[0] as usize], part.edges.len()));
     }
     Ok(part)

@@ -16,7 +16,7 @@
 //! result depends on `seed` alone.
 //!
 //! Cost: O(m) per level and usually a few passes over the queue. *Memory*: 140 bytes per
-//! vertex, up to 48 per edge, 8 per vertex and thread, and 4 per vertex and level with intermediate
+//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with intermediate
 //! communities.
 //!
 //! Source: Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
@@ -83,7 +83,7 @@ impl Settings {
 #[must_use]
 pub fn bytes(n: u64, m: u64, settings: &Settings, threads: usize) -> u64 {
     let stages = u64::from(settings.include_intermediate_communities) * 4 * n;
-    let of_threads = 8 * n * (threads as u64 + 1);
+    let of_threads = 12 * n * (threads as u64 + 1);
     160 * n + 48 * m + of_threads + stages * u64::from(settings.max_levels)
 }
 

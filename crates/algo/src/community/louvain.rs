@@ -12,7 +12,7 @@
 //! threads. There are no random numbers, and the result does not depend on the number of threads.
 //!
 //! Cost: O(m) for the first sweep of a level, and some passes more in all. *Memory*: 100 bytes per
-//! vertex, up to 48 per edge, 8 per vertex and thread, and 4 per vertex and level with intermediate
+//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with intermediate
 //! communities.
 //!
 //! Source: Blondel et al., "Fast unfolding of communities in large networks", 2008; batches after
@@ -75,7 +75,7 @@ impl Settings {
 #[must_use]
 pub fn bytes(n: u64, m: u64, settings: &Settings, threads: usize) -> u64 {
     let stages = u64::from(settings.include_intermediate_communities) * 4 * n;
-    let of_threads = 8 * n * (threads as u64 + 1);
+    let of_threads = 12 * n * (threads as u64 + 1);
     120 * n + 48 * m + of_threads + stages * u64::from(settings.max_levels)
 }
 

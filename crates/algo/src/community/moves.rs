@@ -11,7 +11,7 @@
 //! sweep after the first only looks at neighbours of nodes that moved.
 //!
 //! Cost: O(degree) per node in parallel; one after the other only O(degree) per node that moves.
-//! *Memory*: 37 bytes per node, and 8 per node and running thread.
+//! *Memory*: 37 bytes per node, and 12 per node and running thread.
 //!
 //! Source: after Lu, Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community
 //! detection", Parallel Computing 2015, section 5 (moves from the state before a set of vertices,

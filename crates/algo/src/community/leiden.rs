@@ -16,8 +16,8 @@
 //! result depends on `seed` alone.
 //!
 //! Cost: O(m) per level and usually a few passes over the queue. *Memory*: 140 bytes per
-//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with intermediate
-//! communities.
+//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with
+//! intermediate communities.
 //!
 //! Source: Traag, Waltman and van Eck, "From Louvain to Leiden: guaranteeing well-connected
 //! communities", 2019; batches after Lu, Halappanavar and Kalyanaraman, "Parallel heuristics for

@@ -136,8 +136,8 @@ impl Members {
     }
 }
 
-/// Weight of the edges from one node to each community, in the order of its list. *Memory*: 12 bytes
-/// per community.
+/// Weight of the edges from one node to each community, in the order of its list. *Memory*: 12
+/// bytes per community.
 pub(super) struct Near {
     /// NaN marks a community that was not seen, so that weights of 0 are kept apart.
     weights: Vec<f64>,

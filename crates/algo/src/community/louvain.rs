@@ -12,8 +12,8 @@
 //! threads. There are no random numbers, and the result does not depend on the number of threads.
 //!
 //! Cost: O(m) for the first sweep of a level, and some passes more in all. *Memory*: 100 bytes per
-//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with intermediate
-//! communities.
+//! vertex, up to 48 per edge, 12 per vertex and thread, and 4 per vertex and level with
+//! intermediate communities.
 //!
 //! Source: Blondel et al., "Fast unfolding of communities in large networks", 2008; batches after
 //! Lu, Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community detection",

@@ -65,29 +65,29 @@ pub fn local_clustering(
     }
     let n = graph.vertices();
     let ranked = Ranked::new(graph, incoming, control)?;
-    let triangles: Vec<_> = (0..n).map(|_| AtomicU64::new(0)).collect();
-    let links: Vec<_> = (0..n).map(|_| AtomicU64::new(0)).collect();
+    let totals: Vec<Total> = (0..n).map(|_| Total::default()).collect();
     let done = AtomicU64::new(0);
     control.for_ranges(n, TASK_VERTICES, |range| {
         let mut meter = Meter::new(control);
+        let mut corners = Vec::new();
         let count = range.len() as u64;
         for a in range {
-            ranked.count(a, &triangles, &links, &mut meter)?;
+            ranked.count(a, &totals, &mut corners, &mut meter)?;
         }
         control.report(done.fetch_add(count, Relaxed) + count, u64::from(n));
         Ok(())
     })?;
-    let of_vertex = |counts: &[AtomicU64], v: usize| counts[ranked.ranks[v] as usize].load(Relaxed);
+    let total = |v: usize| &totals[ranked.ranks[v] as usize];
     let mut of_vertices = vec![0; n as usize];
     control.fill(&mut of_vertices, steps::GRAIN, |first, chunk| {
-        (first..).zip(chunk).for_each(|(v, count)| *count = of_vertex(&triangles, v));
+        (first..).zip(chunk).for_each(|(v, count)| *count = total(v).triangles.load(Relaxed));
     })?;
     let mut coefficients = vec![0.0; n as usize];
     control.fill(&mut coefficients, steps::GRAIN, |first, chunk| {
         for (v, coefficient) in (first..).zip(chunk) {
             let d = f64::from(ranked.degrees[v]);
             if d > 1.0 {
-                *coefficient = of_vertex(&links, v) as f64 / (d * (d - 1.0));
+                *coefficient = total(v).links.load(Relaxed) as f64 / (d * (d - 1.0));
             }
         }
     })?;
@@ -205,45 +205,69 @@ impl Ranked {
     }
 
     /// Adds the triangles whose lowest rank is `a`, and their edges opposite to each corner.
+    ///
+    /// PERF: the other corners are in the list of `a`, so their counts are kept beside it and added
+    /// to those of all threads once for each; no branch tells triangles from other pairs (telar bench
+    /// algorithms, scaling/local clustering).
     fn count(
         &self,
         a: u32,
-        triangles: &[AtomicU64],
-        links: &[AtomicU64],
+        totals: &[Total],
+        corners: &mut Vec<Corner>,
         meter: &mut Meter<'_>,
     ) -> Result<()> {
-        let add = |counts: &[AtomicU64], rank: u32, count: u64| {
-            if count > 0 {
-                counts[rank as usize].fetch_add(count, Relaxed);
-            }
-        };
         let (above_a, edges_a) = self.list(a);
-        let (mut at_a, mut links_a) = (0, 0);
+        corners.clear();
+        corners.resize(above_a.len(), Corner::default());
+        let mut of_a = Corner::default();
         for (at, &b) in above_a.iter().enumerate() {
             let (above_b, edges_b) = self.list(b);
             meter.add(1 + above_a.len() - at + above_b.len())?;
+            let opposite = u64::from(edges_a[at]);
             let (mut i, mut j) = (at + 1, 0);
-            let (mut at_b, mut links_b) = (0, 0);
+            let mut of_b = Corner::default();
             while i < above_a.len() && j < above_b.len() {
                 let (x, y) = (above_a[i], above_b[j]);
-                if x == y {
-                    at_b += 1;
-                    links_a += u64::from(edges_b[j]);
-                    links_b += u64::from(edges_a[i]);
-                    add(triangles, x, 1);
-                    add(links, x, u64::from(edges_a[at]));
-                }
+                let same = u64::from(x == y);
+                of_a.links += same * u64::from(edges_b[j]);
+                of_b.add(same, same * u64::from(edges_a[i]));
+                corners[i].add(same, same * opposite);
                 i += usize::from(x <= y);
                 j += usize::from(y <= x);
             }
-            at_a += at_b;
-            add(triangles, b, at_b);
-            add(links, b, links_b);
+            of_a.triangles += of_b.triangles;
+            corners[at].add(of_b.triangles, of_b.links);
         }
-        add(triangles, a, at_a);
-        add(links, a, links_a);
+        for (&rank, corner) in above_a.iter().zip(&*corners).chain([(&a, &of_a)]) {
+            if corner.triangles > 0 {
+                let total = &totals[rank as usize];
+                total.triangles.fetch_add(corner.triangles, Relaxed);
+                total.links.fetch_add(corner.links, Relaxed);
+            }
+        }
         Ok(())
     }
+}
+
+/// Triangles at a vertex, and the directions of the edges opposite to it in them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Corner {
+    triangles: u64,
+    links: u64,
+}
+
+impl Corner {
+    fn add(&mut self, triangles: u64, links: u64) {
+        self.triangles += triangles;
+        self.links += links;
+    }
+}
+
+/// The same, for all threads to add to.
+#[derive(Debug, Default)]
+struct Total {
+    triangles: AtomicU64,
+    links: AtomicU64,
 }
 
 /// Tries all pairs of neighbours of each vertex.

@@ -44,6 +44,7 @@ pub(super) fn aggregate(
     control: &Control<'_>,
 ) -> Result<Csr> {
     let members = Members::new(communities, count);
+    control.check()?;
     let pieces = cut(graph, members.all());
     let nears = Pool::new();
     let part = |piece: Range<usize>| {
@@ -55,6 +56,7 @@ pub(super) fn aggregate(
     let parts: Result<Vec<Part>> =
         control.install(|| pieces.into_par_iter().with_max_len(1).map(part).collect());
     let mut lists = merged(parts?);
+    control.check()?;
     let mut offsets = Vec::with_capacity(count as usize + 1);
     offsets.push(0);
     for part in &lists {

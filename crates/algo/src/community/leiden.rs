@@ -114,6 +114,7 @@ fn leiden_in(
         if level.total <= 0.0 {
             break;
         }
+        control.check()?;
         let mut moves = Moves::new(&level, communities, settings.gamma, batches);
         control.install(|| moves.settle(control))?;
         communities = moves.partition.communities;
@@ -134,6 +135,7 @@ fn leiden_in(
         if gain < settings.tolerance || stage + 1 == settings.max_levels {
             break;
         }
+        control.check()?;
         let Settings { gamma, theta, seed, .. } = *settings;
         let refinement = Refinement { gamma, theta, seed, stage };
         let mut parts = refinement.run(&level, &communities, count, control)?;
@@ -141,6 +143,7 @@ fn leiden_in(
         if parts_count as usize == level.nodes() {
             break;
         }
+        control.check()?;
         let mut of_parts = vec![0; parts_count as usize];
         for (&part, &community) in parts.iter().zip(&communities) {
             of_parts[part as usize] = community;

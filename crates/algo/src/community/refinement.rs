@@ -58,6 +58,7 @@ impl Refinement {
         control: &Control<'_>,
     ) -> Result<Vec<u32>> {
         let members = Members::new(communities, count);
+        control.check()?;
         let mut places = vec![0; communities.len()];
         let mut tasks: Vec<Range<u32>> = Vec::new();
         let mut first = 0;
@@ -76,6 +77,7 @@ impl Refinement {
             cut: 0.0,
             near: f64::NAN,
         };
+        control.check()?;
         let mut nodes = Vec::with_capacity(communities.len());
         (0..count).for_each(|c| nodes.extend((0..).zip(members.of(c)).map(node)));
         let mut pieces = Vec::with_capacity(tasks.len());
@@ -109,6 +111,7 @@ impl Refinement {
             Ok(())
         };
         control.install(|| pieces.into_par_iter().with_max_len(1).try_for_each(refine))?;
+        control.check()?;
         let mut parts = places;
         for community in 0..count {
             let first = members.start(community);

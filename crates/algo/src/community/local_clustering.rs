@@ -207,8 +207,8 @@ impl Ranked {
     /// Adds the triangles whose lowest rank is `a`, and their edges opposite to each corner.
     ///
     /// PERF: the other corners are in the list of `a`, so their counts are kept beside it and added
-    /// to those of all threads once for each; no branch tells triangles from other pairs (telar bench
-    /// algorithms, scaling/local clustering).
+    /// to those of all threads once for each; no branch tells triangles from other pairs (telar
+    /// bench algorithms, scaling/local clustering).
     fn count(
         &self,
         a: u32,

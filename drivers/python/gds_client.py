@@ -132,6 +132,21 @@ def held(gds, graph):
     assert gds.degree.stream(made, relationshipWeightProperty="w")["score"].sum() > 0
     made.drop()
     yield "cypher projection"
+    nodes = "MATCH (p:P) WHERE p.i < $most RETURN id(p) AS id, labels(p) AS labels, p.i AS i"
+    relationships = """
+        MATCH (a:P)-[r:K]->(b:P) RETURN id(a) AS source, id(b) AS target, type(r) AS type, r.w AS w
+    """
+    made = gds.graph.project.cypher(
+        "of texts", nodes, relationships, parameters={"most": 5}, validateRelationships=False
+    )[0]
+    assert made.node_count() == 5 and made.relationship_types() == ["K"]
+    assert gds.util.nodeProperty(made, gds.find_node_id(["P"], {"i": 3}), "i") == 3
+    yield "legacy cypher projection"
+    part, _ = gds.graph.filter("part", made, "n:P AND n.i > 0", "r.w >= 1 OR r:K")
+    assert part.node_count() == 4 and part.relationship_properties("K") == ["w"]
+    part.drop()
+    made.drop()
+    yield "filter"
 
 
 def main():

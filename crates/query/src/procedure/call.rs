@@ -27,6 +27,7 @@ pub(crate) trait Statement {
     fn procedures(&self) -> &Procedures;
     fn host(&self) -> Option<&dyn Host>;
     fn entry(&self) -> Option<Arc<Entry>>;
+    fn nested<'a>(&'a self, parameters: &'a ValueMap) -> Exec<'a>;
 
     fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError>;
     fn create_relationship(
@@ -142,6 +143,12 @@ impl CallContext<'_> {
     #[must_use]
     pub fn host(&self) -> Option<&dyn Host> {
         self.statement.host()
+    }
+
+    /// State of a query that runs inside of this statement: on its graph, under its limits, in its
+    /// memory. It only reads.
+    pub(crate) fn nested<'c>(&'c self, parameters: &'c ValueMap) -> Exec<'c> {
+        self.statement.nested(parameters)
     }
 
     /// The transaction that calls, as it is listed.

@@ -84,7 +84,7 @@ fn nodes_of(
 }
 
 /// Values of a property, which some node must have or have had.
-fn values(
+pub(super) fn values(
     name: &str,
     (selection, nodes): (&Selection, &[VertexId]),
     call: &CallContext<'_>,

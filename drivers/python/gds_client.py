@@ -40,6 +40,9 @@ ALGORITHMS = {
     "allShortestPaths.dijkstra": {"sourceNode": 0, "relationshipWeightProperty": "w"},
     "shortestPath.dijkstra": {"sourceNode": 0, "targetNode": 5},
     "shortestPath.yens": {"sourceNode": 0, "targetNode": 5, "k": 2},
+    "bfs": {"sourceNode": 0},
+    "dfs": {"sourceNode": 0},
+    "bellmanFord": {"sourceNode": 0},
     "maxFlow": {"sourceNodes": [0], "targetNodes": [5]},
     "randomWalk": {"walkLength": 4, "walksPerNode": 1},
 }
@@ -82,7 +85,12 @@ def checks(gds):
     assert abs(ranks["sum"][0] - 1) < 1e-9
     ranks = gds.pageRank.stream(graph)
     assert abs(ranks["score"].sum() - 1) < 1e-9 and len(ranks) == 10
+    written = gds.articulationPoints.write(graph, writeProperty="cut")
+    assert written["nodePropertiesWritten"] == 10
     yield "write"
+    paths = gds.shortestPath.dijkstra.stream(graph, sourceNode=0, targetNode=5)
+    assert len(paths["path"][0].relationships) == len(paths["nodeIds"][0]) - 1
+    yield "paths"
     yield from held(gds, graph)
     node = gds.find_node_id(["P"], {"i": 3})
     assert gds.util.asNode(node)["i"] == 3 and len(gds.util.asNodes([node, 0])) == 2

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use telar_algo::control::Control;
 use telar_graph::{Value, ValueMap, VertexId};
-use telar_query::procedure::{Chunk, Field, Mode, RowSource, known};
+use telar_query::procedure::{Field, Mode, RowSource, known};
 use telar_query::{CallContext, ErrorKind, Procedure, QueryError};
 
 use super::algorithm::{Algorithm, Follows, InPlaceInput, Input, Kind};
@@ -18,6 +18,7 @@ use super::library;
 use super::output::{Output, OutputRows, count};
 use super::projection::{Chosen, Place, Size, Source, choose};
 use super::results::{Results, Target};
+use super::routes::Routes;
 use super::selection::{NARROWING, Selection};
 
 /// Rows of a batch.
@@ -170,6 +171,7 @@ fn field(name: &str, kind: Kind, dialect: Dialect) -> Field {
         Kind::Boolean => "BOOLEAN",
         Kind::Integers => "LIST<INTEGER>",
         Kind::Relationships => "LIST<RELATIONSHIP>",
+        Kind::Path => "PATH",
         Kind::Any => "ANY",
     };
     let name = match (name, dialect) {
@@ -283,7 +285,7 @@ impl AlgorithmProcedure {
         let text = |key: &str| Ok::<_, QueryError>(config.text(key)?.map(Arc::<str>::from));
         let target = Target { property: text(property)?, relationship: text(relationship)? };
         let (pairs, name) = (self.of.algorithm.is_of_pairs(), &self.of.name);
-        if self.of.algorithm.written().is_none() {
+        if self.of.algorithm.written().is_none() && !self.of.algorithm.marks {
             return Err(wrong(format!("{name} has no values that nodes could store")));
         }
         if pairs && target.relationship.is_none() {
@@ -316,6 +318,7 @@ impl AlgorithmProcedure {
         let stop = move || limits.check().is_err();
         let progress = call.progress_of_threads();
         let control = Control::default().stopped_by(&stop).seen_by(&progress).on(&pool);
+        let routes = Routes::of(self.of.algorithm, &chosen);
         let found = match self.in_place(call, &chosen, config, &control)? {
             Some(output) => Found {
                 nodes: chosen.nodes(),
@@ -330,7 +333,8 @@ impl AlgorithmProcedure {
         let computed = begun.elapsed() - projected;
         let Output { columns, figures: mut own } = output;
         let count_of_nodes = count(nodes.len() as u64);
-        let rows = OutputRows { nodes, dialect: self.of.dialect, columns, next: 0 };
+        let dialect = self.of.dialect;
+        let rows = OutputRows { nodes, dialect, columns, next: 0, routes };
         let mut figures = Vec::new();
         if self.of.outcome != Outcome::Stream {
             let millis = |time: Duration| count(time.as_millis() as u64);
@@ -413,16 +417,4 @@ impl AlgorithmProcedure {
 struct Ran {
     rows: OutputRows,
     figures: Vec<Value>,
-}
-
-impl RowSource for OutputRows {
-    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
-        call.check()?;
-        let batch = self.batch(BATCH);
-        Ok(if self.next < self.len() { Chunk::More(batch) } else { Chunk::Last(batch) })
-    }
-
-    fn bytes(&self) -> usize {
-        OutputRows::bytes(self)
-    }
 }

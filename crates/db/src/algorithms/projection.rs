@@ -290,6 +290,11 @@ impl Chosen {
         self.resolved.parts.clone()
     }
 
+    /// Property of the database that is the weight, and the weight of relationships without it.
+    pub(super) fn stored_weight(&self) -> Option<(PropertyKeyId, f64)> {
+        self.resolved.weight.as_ref().and_then(|(key, _, default)| Some(((*key)?, *default)))
+    }
+
     /// True if every relationship is followed in both directions.
     pub(super) fn is_symmetric(&self) -> bool {
         let parts = &self.resolved.parts;

@@ -8,6 +8,7 @@ use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, Value
 
 use super::changes::Changes;
 use super::{Mode, Procedure, Procedures};
+use crate::batch::Slot;
 use crate::exec::Exec;
 use crate::host::Host;
 use crate::query_error::{ErrorKind, QueryError};
@@ -54,11 +55,17 @@ pub(crate) trait Statement {
 pub struct CallContext<'a> {
     statement: &'a mut dyn Statement,
     mode: Mode,
+    /// Number of each column that is used, with its slot.
+    yields: &'a [(usize, Slot)],
 }
 
 impl<'a> CallContext<'a> {
-    pub(crate) fn new(cx: &'a mut Exec<'_>, procedure: &dyn Procedure) -> Self {
-        Self { statement: cx, mode: procedure.mode() }
+    pub(crate) fn new(
+        cx: &'a mut Exec<'_>,
+        procedure: &dyn Procedure,
+        yields: &'a [(usize, Slot)],
+    ) -> Self {
+        Self { statement: cx, mode: procedure.mode(), yields }
     }
 }
 
@@ -82,6 +89,13 @@ impl CallContext<'_> {
             return Err(QueryError::runtime(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(Changes { statement: self.statement })
+    }
+
+    /// True if the statement uses this column of the procedure. One that it does not use may be
+    /// null, where its values cost something.
+    #[must_use]
+    pub fn uses_column(&self, column: usize) -> bool {
+        self.yields.iter().any(|(used, _)| *used == column)
     }
 
     /// Fails if the statement is to end: asked in every loop that can be long, at least each

@@ -127,6 +127,8 @@ pub(super) struct Algorithm {
     /// True if the kernel wants lists the other way round, too.
     pub(super) reverses: bool,
     pub(super) bytes: Bytes,
+    /// Setting that names a property with vectors, which the kernel has beside that.
+    pub(super) vectors: Option<&'static str>,
     pub(super) run: fn(&Input<'_>) -> Result<Output, QueryError>,
     /// The same without a copy of the lists.
     pub(super) in_place: Option<RunInPlace>,

@@ -17,6 +17,7 @@
 mod algorithm;
 mod catalog;
 mod config;
+mod cycle_lists;
 mod figures;
 mod function;
 mod held;

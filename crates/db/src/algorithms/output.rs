@@ -7,6 +7,7 @@ use telar_graph::{Column, Value, VertexId};
 use telar_query::procedure::{Chunk, RowBatch, RowSource};
 use telar_query::{CallContext, QueryError};
 
+use super::cycle_lists::CycleLists;
 use super::procedure::{BATCH, Dialect};
 use super::routes::Routes;
 use super::tree_paths::TreePaths;
@@ -37,6 +38,10 @@ pub(super) enum Data {
     TreePaths(Arc<TreePaths>),
     /// Costs along these paths.
     TreeCosts(Arc<TreePaths>),
+    /// Nodes of cycles.
+    CycleNodes(Arc<CycleLists>),
+    /// Relationships of the same cycles.
+    CycleRelationships(Arc<CycleLists>),
     /// Paths through the database, of so many rows, which [`Routes`] makes when they are read.
     Routes(usize),
     /// Any values.
@@ -80,6 +85,7 @@ impl Data {
             Self::Bools(list) => list.len(),
             Self::Paths(list) => list.len(),
             Self::TreePaths(paths) | Self::TreeCosts(paths) => paths.targets().len(),
+            Self::CycleNodes(cycles) | Self::CycleRelationships(cycles) => cycles.len(),
             Self::Routes(rows) => *rows,
             Self::Values(list) => list.len(),
         }
@@ -95,8 +101,9 @@ impl Data {
             Self::Bools(list) => size_of_val(&**list),
             Self::Paths(list) => list.iter().map(|path| 24 + size_of_val(&**path)).sum(),
             Self::TreePaths(paths) => paths.bytes(),
-            // Shared with the paths.
-            Self::TreeCosts(_) | Self::Routes(_) => 0,
+            Self::CycleNodes(cycles) => cycles.bytes(),
+            // Shared with the paths or nodes.
+            Self::TreeCosts(_) | Self::CycleRelationships(_) | Self::Routes(_) => 0,
             Self::Values(list) => size_of_val(&**list) + heap_bytes_of(list),
         }
     }
@@ -106,6 +113,9 @@ impl Data {
         match self {
             Self::Paths(list) => list[row].len(),
             Self::TreePaths(paths) | Self::TreeCosts(paths) => paths.length(row),
+            Self::CycleNodes(cycles) | Self::CycleRelationships(cycles) => {
+                cycles.vertices(row).len()
+            }
             Self::Values(list) => match &list[row] {
                 Value::List(list) => list.len(),
                 _ => 1,
@@ -151,6 +161,10 @@ impl Data {
                     paths.path(row).into_iter().map(|v| Value::Float(distances[v as usize])),
                 )
             }
+            Self::CycleNodes(cycles) => {
+                Value::List(cycles.vertices(row).iter().map(|v| nodes.value(*v)).collect())
+            }
+            Self::CycleRelationships(cycles) => Value::list(cycles.relationships(row)),
             Self::Routes(_) => Value::Null,
             Self::Values(list) => list[row].clone(),
         }

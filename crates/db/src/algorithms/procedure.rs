@@ -16,7 +16,7 @@ use super::figures::{self, Figure};
 use super::in_place::InPlace;
 use super::library;
 use super::output::{Output, OutputRows, count};
-use super::projection::{Chosen, Place, Size, Source, choose};
+use super::projection::{Chosen, Place, Source, choose};
 use super::results::{Results, Target};
 use super::routes::Routes;
 use super::selection::{NARROWING, Selection};
@@ -147,14 +147,51 @@ impl AlgorithmProcedure {
         selection.narrowed(config)
     }
 
-    fn bytes(&self, size: Size, config: &Config<'_>) -> Result<u64, QueryError> {
-        let (nodes, mut relationships) = (size.nodes, size.relationships);
+    /// Bytes that a call takes at its peak.
+    fn bytes(
+        &self,
+        call: &CallContext<'_>,
+        chosen: &Chosen,
+        config: &Config<'_>,
+    ) -> Result<u64, QueryError> {
+        let (size, algorithm) = (chosen.size, self.of.algorithm);
+        let kernel = (algorithm.bytes)(size.nodes, size.relationships.max(1), config)?;
+        if self.place(call, chosen, config)?.is_some() {
+            return Ok(size.bytes_in_place().saturating_add(kernel));
+        }
         // Lists the other way round, where a kernel wants them too.
-        let reversed = if self.of.algorithm.reverses { size.bytes() / 2 } else { 0 };
-        relationships = relationships.max(1);
-        let kernel = (self.of.algorithm.bytes)(nodes, relationships, config)?;
-        Ok(size.bytes().saturating_add(reversed).saturating_add(kernel))
+        let reversed = if algorithm.reverses { size.bytes() } else { 0 };
+        let vectors = match algorithm.vectors {
+            Some(setting) => vector_bytes(call, chosen, config.texts(setting)?)?,
+            None => Vectors::default(),
+        };
+        let running = kernel.saturating_add(vectors.kept).max(vectors.read);
+        let running = size.bytes().saturating_add(reversed).saturating_add(running);
+        Ok(running.max(size.reading_bytes()))
     }
+}
+
+/// Bytes of vectors: while they are read, and as the kernel has them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Vectors {
+    read: u64,
+    kept: u64,
+}
+
+/// Bytes of the vectors that a property holds, all of which are as long as the first.
+fn vector_bytes(
+    call: &CallContext<'_>,
+    chosen: &Chosen,
+    properties: Option<Vec<&str>>,
+) -> Result<Vectors, QueryError> {
+    let Some([property]) = properties.as_deref() else { return Ok(Vectors::default()) };
+    let (length, value) = match chosen.first_value(call.graph(), property)? {
+        Value::List(list) => (list.len(), 2 * size_of::<Value>() + list.len() * size_of::<Value>()),
+        _ => (1, size_of::<Value>()),
+    };
+    let kept = chosen.size.nodes.saturating_mul((length * size_of::<f32>()) as u64);
+    let read = chosen.size.nodes.saturating_mul(value as u64);
+    Ok(Vectors { read: read.saturating_add(kept), kept })
 }
 
 fn field(name: &str, kind: Kind, dialect: Dialect) -> Field {
@@ -235,7 +272,7 @@ impl Procedure for AlgorithmProcedure {
             choose(&Source::of_call(call, &check), &selection, both)
         };
         let chosen = chosen.map_err(|error| self.named(error))?;
-        let bytes = self.bytes(chosen.size, &config).map_err(|error| self.named(error))?;
+        let bytes = self.bytes(call, &chosen, &config).map_err(|error| self.named(error))?;
         if self.of.outcome == Outcome::Estimate {
             let size = (chosen.size.nodes, chosen.size.relationships);
             let room = call.limits().memory.map(|bytes| bytes as u64);
@@ -359,6 +396,19 @@ struct Found {
 }
 
 impl AlgorithmProcedure {
+    /// Lists that the kernel reads in place, where that is possible and not forbidden.
+    fn place(
+        &self,
+        call: &CallContext<'_>,
+        chosen: &Chosen,
+        config: &Config<'_>,
+    ) -> Result<Option<Place>, QueryError> {
+        let is_possible = self.of.algorithm.in_place.is_some()
+            && call.snapshot().is_some()
+            && config.get("sourceNodes").is_none();
+        Ok(if is_possible && !config.flag("packed", false)? { chosen.place() } else { None })
+    }
+
     /// Runs the kernel on storage itself, where that is possible and not forbidden.
     fn in_place(
         &self,
@@ -368,13 +418,10 @@ impl AlgorithmProcedure {
         control: &Control<'_>,
     ) -> Result<Option<Output>, QueryError> {
         let (Some(run), Some(place), Some(snapshot)) =
-            (self.of.algorithm.in_place, chosen.place(), call.snapshot())
+            (self.of.algorithm.in_place, self.place(call, chosen, config)?, call.snapshot())
         else {
             return Ok(None);
         };
-        if config.flag("packed", false)? {
-            return Ok(None);
-        }
         let Place { ty, direction, n } = place;
         let outgoing = InPlace::new(snapshot, ty, direction, n);
         let incoming = outgoing.reversed();

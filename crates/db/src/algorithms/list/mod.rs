@@ -79,6 +79,7 @@ const PLAIN: Algorithm = Algorithm {
     marks: false,
     reverses: false,
     bytes: |_, _, _| Ok(0),
+    vectors: None,
     run: |_| Ok(Output::default()),
     in_place: None,
 };

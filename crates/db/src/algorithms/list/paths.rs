@@ -86,7 +86,7 @@ pub(super) const LIST: &[Algorithm] = &[
         settings: &["sourceNode", "targetNode", "k"],
         bytes: |n, m, config| {
             let settings = yens::Settings { k: config.count("k", 3)?, ..Default::default() };
-            Ok(yens::bytes(n, m, &settings))
+            Ok(yens::bytes(n, m, &settings, config.threads()?))
         },
         run: |input| {
             let shortest_path::Settings { source, target } = ends(input)?;

@@ -198,8 +198,8 @@ fn errors_say_which_text_and_where_in_it() {
         // The place is none of the statement's own text.
         assert_eq!(found.position, None, "{text}: {found}");
     }
-    let exists = format!("CALL gds.graph.project('g', 'Person', '*') YIELD nodeCount RETURN 1");
-    shown(&session, &exists);
+    let exists = "CALL gds.graph.project('g', 'Person', '*') YIELD nodeCount RETURN 1";
+    shown(&session, exists);
     let again = error(&session, &project(PERSONS, KNOWS, "{}"));
     assert!(again.message.contains("already exists"), "{again}");
 }

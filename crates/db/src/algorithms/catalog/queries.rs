@@ -1,4 +1,4 @@
-//! Graphs that two query texts make: `gds.graph.project.cypher(name, nodeQuery, relationshipQuery)`.
+//! Graphs that two query texts make: `gds.graph.project.cypher(name, nodes, relationships)`.
 //!
 //! The texts run inside of the statement: on the graph that it sees, under its limits. The graph is
 //! fixed, as those of [`pairs`](super::pairs) are.

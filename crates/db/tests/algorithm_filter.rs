@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use telar_db::query::{ErrorKind, Limits, QueryError};
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Retention, Session, Settings, Value, ValueMap};
 
 fn database() -> Database {
     telar_db::open_in_memory().unwrap()
@@ -266,6 +266,29 @@ fn a_filter_sees_what_the_statement_sees() {
     assert_eq!(made, [[Value::from(3), Value::from(3)]]);
     transaction.rollback();
     assert_eq!(weights(&session, "part"), "'a' 7.0, 'b' 0.0");
+}
+
+#[test]
+fn a_filter_of_the_past_is_tested_on_the_past() {
+    let mut settings = Settings::default();
+    settings.retain = Retention::commits(100);
+    let db = Database::in_memory(settings).unwrap();
+    let session = Session::new(&db);
+    shop(&session);
+    let before = session.run("MATCH (n) RETURN count(*)", &[]).unwrap().at.get();
+    shown(&session, "MATCH (b {name: 'b'}) SET b.age = 1");
+    shown(&session, "MATCH ()-[r {w: 5}]->() DELETE r");
+    assert_eq!(part(&session, "all", "n.age > 10", "*"), "1 0");
+    let past = format!("AT TIMESTAMP {before} {}", filter("all", "n.age > 10", "*"));
+    assert_eq!(shown(&session, &past), "2 2");
+    // It is fixed: both relationships are there, although one is not in the database any more.
+    assert_eq!(weights(&session, "part"), "'a' 7.0, 'b' 0.0");
+    let path = format!(
+        "AT TIMESTAMP {before} CALL gds.shortestPath.dijkstra.stream('all', {{sourceNode: 0, \
+         targetNode: 1, relationshipWeightProperty: 'w'}}) YIELD path \
+         RETURN [r IN relationships(path) | r.w]"
+    );
+    assert_eq!(shown(&session, &path), "[2]");
 }
 
 #[test]

@@ -186,11 +186,16 @@ struct RelationshipRows<'a, 'c> {
 
 impl RelationshipRows<'_, '_> {
     /// The node in a column; none, if the graph does not have it.
-    fn end(&mut self, name: &str, value: &Value) -> Result<Option<VertexId>, QueryError> {
+    fn end(&self, name: &str, value: &Value) -> Result<Option<VertexId>, QueryError> {
         let node = match value {
+            Value::Vertex(node) => *node,
+            // Numbers of nodeQuery exist, and others are not in the graph: no need to look.
             Value::Int(number) if *number >= 0 => VertexId::from_raw(*number as u64),
             Value::Null => return Err(wrong(format!("{name} is null in a row"))),
-            other => self.building.node(name, other)?.unwrap_or(VertexId::from_raw(u64::MAX)),
+            other => {
+                let found = telar_query::literal(other);
+                return Err(wrong(format!("{name} is a node or its number, and {found} is none")));
+            }
         };
         if self.nodes.contains(&node) {
             return Ok(Some(node));
@@ -219,7 +224,7 @@ impl Sink for RelationshipRows<'_, '_> {
         let (source, target) = (at(Role::Node("source")), at(Role::Node("target")));
         let kind = at(Role::Kind);
         for row in 0..rows.len() {
-            let mut end = |name, column: Option<usize>| {
+            let end = |name, column: Option<usize>| {
                 self.end(name, &column.map_or(Value::Null, |column| rows.get(row, column)))
             };
             let (source, target) = (end("source", source)?, end("target", target)?);

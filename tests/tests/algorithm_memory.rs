@@ -23,7 +23,7 @@ const fn case(name: &'static str, settings: &'static str, most: f64) -> Case {
     Case { call: (name, settings), most }
 }
 
-/// Where it depends on the data how much a kernel keeps, an estimate is for the worst of them.
+/// No bound: the estimate is for the worst data, and kernels keep less of others.
 const WORST: f64 = f64::INFINITY;
 
 const CASES: &[Case] = &[
@@ -78,7 +78,8 @@ fn estimates_are_above_what_is_allocated_and_not_far() {
     session.run("CREATE RANGE INDEX FOR (p:P) ON (p.i)", &[]).unwrap();
     session.run(nodes, &n).unwrap();
     let link = "UNWIND range(0, $n - 1) AS i MATCH (a:P {i: i}), \
-                (b:P {i: (i * i % 1009 * 31 + i + $k * $k * 17) % $n}) CREATE (a)-[:K {w: i % 97}]->(b)";
+                (b:P {i: (i * i % 1009 * 31 + i + $k * $k * 17) % $n}) \
+                CREATE (a)-[:K {w: i % 97}]->(b)";
     for k in 1..=10 {
         session.run(link, &[("n", Value::Int(NODES)), ("k", Value::Int(k))]).unwrap();
     }

@@ -176,7 +176,7 @@ fn modes_tell_figures_and_write_what_rows_hold() {
             None => assert_eq!(done.unwrap_err().kind, ErrorKind::Argument, "{}", case.name),
             Some(expected) => {
                 let done = done.unwrap_or_else(|error| panic!("{}: {error}", case.name));
-                // Of marked nodes there are rows, and values of all.
+                // Rows are the marked nodes, values are written to all.
                 let written = if case.marks { 4 } else { rows.len() };
                 assert_eq!(done.rows[0][0], Value::Int(written as i64), "{}", case.name);
                 let read = "MATCH (n) WHERE n.written IS NOT NULL RETURN n.name, n.written \

@@ -29,7 +29,8 @@ fn roads(session: &Session) {
     session.run(text, &[]).unwrap();
     shown(
         session,
-        "CALL gds.graph.project('g', 'P', {ROAD: {properties: 'w'}, RAIL: {properties: 'w'}}) YIELD nodeCount",
+        "CALL gds.graph.project('g', 'P', {ROAD: {properties: 'w'}, \
+         RAIL: {properties: 'w'}}) YIELD nodeCount",
     );
 }
 
@@ -64,8 +65,8 @@ fn paths_have_the_relationships_of_their_costs() {
     // A node to itself, and no path.
     assert_eq!(of("shortestPath.dijkstra", "sourceNode: 4, targetNode: 4"), "0.0 [4] []");
     assert_eq!(of("shortestPath.dijkstra", "sourceNode: 4, targetNode: 0"), "");
-    let route = "CALL gds.bellmanFord.stream('g', {sourceNode: 0, relationshipWeightProperty: 'w'}) \
-                 YIELD targetNode, route WHERE targetNode = 3 \
+    let route = "CALL gds.bellmanFord.stream('g', {sourceNode: 0, \
+                 relationshipWeightProperty: 'w'}) YIELD targetNode, route WHERE targetNode = 3 \
                  RETURN length(route), [r IN relationships(route) | r.name]";
     assert_eq!(shown(&session, route), "2 ['fast', 'bd']");
     // Nodes come as nodes, and relationships are those of the database.
@@ -74,7 +75,7 @@ fn paths_have_the_relationships_of_their_costs() {
                MATCH (a)-[r]->() WHERE r IN relationships(path) RETURN r.name";
     assert_eq!(shown(&session, own), "'fast'");
     // The longest of parallel ones, where the greatest weight is asked for.
-    let longest = "CALL algo.dag.longestPath({relationships: ['RAIL', 'ROAD'], weight: 'w', pairs: null}) \
+    let longest = "CALL algo.dag.longestPath({relationships: ['RAIL', 'ROAD'], weight: 'w'}) \
                    YIELD path RETURN path";
     assert!(error(&session, longest).message.contains("wants no cycles"));
     shown(&session, "MATCH (b:P {i: 1})-[r:ROAD]->(b) DELETE r");
@@ -235,7 +236,8 @@ fn a_path_takes_nothing_where_it_is_not_used() {
     session.run(link, &[]).unwrap();
     let hits = |yields: &str| {
         let text = format!(
-            "PROFILE CALL algo.allShortestPaths.dijkstra({{relationships: 'K'}}, {{sourceNode: 0}}) \
+            "PROFILE CALL algo.allShortestPaths.dijkstra({{relationships: 'K'}}, \
+             {{sourceNode: 0}}) \
              YIELD index, {yields} RETURN max(length) AS length"
         );
         let result = session.run(&text, &[]).unwrap();

@@ -159,7 +159,7 @@ fn errors_say_which_text_and_where_in_it() {
         (project(PERSONS, "RETURN 1 AS source", "{}"), "it returns no column target"),
         (
             project("RETURN 'x' AS id", KNOWS, "{}"),
-            "the id of the node of gds.graph.project.cypher is a node or its number, and 'x' is none",
+            "gds.graph.project.cypher is a node or its number, and 'x' is none",
         ),
         (project("RETURN null AS id", KNOWS, "{}"), "id is null in a row"),
         (
@@ -257,7 +257,7 @@ fn texts_see_what_the_statement_sees() {
     transaction.rollback();
     // The new node is gone with the transaction.
     assert_eq!(shown(&session, sum), "2 2.0");
-    // What the statement itself has deleted is not there either.
+    // Nodes that were deleted are not there either.
     shown(&session, "CALL gds.graph.drop('g')");
     shown(&session, "MATCH (x:Item) DETACH DELETE x");
     let all = "MATCH (n) RETURN id(n) AS id";
@@ -332,7 +332,8 @@ fn one_value_of_a_node_of_a_graph_is_an_expression() {
     shop(&session);
     shown(
         &session,
-        "CALL gds.graph.project('g', {Person: {properties: {years: {property: 'age', defaultValue: -1}}}}, 'KNOWS')",
+        "CALL gds.graph.project('g', {Person: {properties: {years: {property: 'age', \
+         defaultValue: -1}}}}, 'KNOWS')",
     );
     shown(&session, "CALL gds.degree.mutate('g', {mutateProperty: 'degree'})");
     let all = "MATCH (n:Person) RETURN n.name, gds.util.nodeProperty('g', n, 'degree') AS degree, \

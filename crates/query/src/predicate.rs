@@ -1,7 +1,7 @@
 //! Conditions that are given as texts, tested on columns: `n:Person AND n.age > 3`.
 //!
-//! Whoever tests one brings the values of the object's properties and labels. The object can be
-//! what no database holds: a node of a graph that was made of rows.
+//! The caller brings the values of the object's properties and labels. So the object need not be in
+//! a database: it can be a node of a graph that was made of rows.
 
 use std::sync::Arc;
 

@@ -168,7 +168,7 @@ impl QueryError {
         Self { phase: Phase::Runtime, ..Self::compile(kind, detail, message) }
     }
 
-    /// What the parser says of `text`.
+    /// The parser's error about `text`.
     pub(crate) fn of_diagnostic(d: &Diagnostic, text: &str) -> Self {
         let kind = match d.code {
             Code::SyntaxError => ErrorKind::Syntax,

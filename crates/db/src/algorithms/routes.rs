@@ -46,7 +46,7 @@ type Step = (VertexId, VertexId);
 type Found = (EdgeId, f64);
 
 impl Routes {
-    /// That of the algorithm, if it has such a column.
+    /// Maker of the algorithm's column of paths, if it has one.
     pub(super) fn of(algorithm: &Algorithm, chosen: &Chosen) -> Option<Self> {
         let column = |kind: Kind| algorithm.columns.iter().position(|column| column.1 == kind);
         let (at, nodes, costs) = (column(Kind::Path)?, column(Kind::Nodes)?, column(Kind::Floats));

@@ -194,9 +194,9 @@ fn filtered_nodes(selection: &Selection, filter: &Filter<'_, '_>) -> Result<Held
 
 /// Labels that the nodes of a graph can have.
 enum Labels<'a> {
-    /// Those that the graph holds.
+    /// Labels that the graph holds.
     Held(&'a BTreeMap<Arc<str>, Vec<VertexId>>),
-    /// Those of the database, by number; nothing where the graph does not have the label.
+    /// Labels of the database, by number; `None` for one that the graph does not have.
     Stored(Vec<Option<Arc<str>>>),
 }
 

@@ -102,7 +102,7 @@ fn properties(selection: &Selection, filter: &Filter<'_, '_>) -> Result<Vec<Prop
     let graph = filter.call.graph();
     let of_graph = selection.properties.iter().map(|weight| Property {
         name: Arc::clone(&weight.name),
-        // Those that are counted have no value each.
+        // Counted relationships have no value each.
         key: graph
             .find_property_key(&weight.property)
             .filter(|_| weight.merge != Some(Merge::Count)),
@@ -110,7 +110,7 @@ fn properties(selection: &Selection, filter: &Filter<'_, '_>) -> Result<Vec<Prop
         merge: weight.merge,
         is_number: true,
     });
-    // Of several of one name, the first is the one that a call weighs by.
+    // A call weighs by the first property of a name.
     let mut found: Vec<Property> = Vec::new();
     for property in of_graph {
         if !found.iter().any(|of| of.name == property.name) {
@@ -337,7 +337,7 @@ impl Gathered {
         }));
         let columns = read.columns.iter().zip(properties).zip(&mut self.values);
         for ((column, property), values) in columns {
-            // What a relationship without a value weighs where lists are merged.
+            // Weight of a relationship without a value, in lists that are merged.
             let missing = property.default.unwrap_or(1.0);
             let of = |value: Value| if value.is_null() { missing } else { number(&value) };
             values.extend((0..column.len()).map(|row| of(column.get(row))));

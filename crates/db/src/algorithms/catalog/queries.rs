@@ -139,7 +139,7 @@ impl Sink for NodeRows<'_, '_> {
             let Some(node) = self.building.node("id of the", &rows.get(row, id))? else {
                 return Err(wrong("id is null in a row"));
             };
-            // Of a node that comes again, the first row counts.
+            // The first row of a node counts.
             if !self.seen.insert(node) {
                 continue;
             }

@@ -63,6 +63,7 @@ pub enum ErrorKind {
     DatabaseNotFound,
     DatabaseExists,
     DatabaseUnavailable,
+    NotALeader,
     NotSystemDatabase,
     Server,
 }
@@ -111,6 +112,7 @@ impl ErrorKind {
             Self::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
             Self::DatabaseExists => "Neo.ClientError.Database.ExistingDatabaseFound",
             Self::DatabaseUnavailable => "Neo.TransientError.General.DatabaseUnavailable",
+            Self::NotALeader => "Neo.ClientError.Cluster.NotALeader",
             Self::NotSystemDatabase => "Neo.ClientError.Statement.NotSystemDatabaseError",
             Self::Server => "Neo.DatabaseError.General.UnknownError",
         }

@@ -17,7 +17,7 @@ use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signatu
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
-use crate::host::{ShownDatabase, ShownSetting, ShownUser, needs_server};
+use crate::host::{ShownDatabase, ShownPlace, ShownServer, ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
 use crate::schema::{LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, type_name};
@@ -435,6 +435,7 @@ pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
         let mut found = match call.host() {
             Some(host) => host.databases(),
             None => vec![ShownDatabase {
+                places: Vec::new(),
                 name: call.procedures().database.clone(),
                 kind: "standard",
                 aliases: Vec::new(),
@@ -451,29 +452,73 @@ pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
             found.retain(|database| called(&database.name) || database.aliases.iter().any(called));
         }
         found.retain(|database| (!default || database.default) && (!home || database.home));
-        Ok(found.into_iter().map(database_row).collect())
+        Ok(found.into_iter().flat_map(database_rows).collect())
     };
     Shown::new("Databases.", arguments, &columns, run).shows_before("lastCommittedTxn")
 }
 
-fn database_row(database: ShownDatabase) -> Vec<Value> {
+/// Rows of a database: one for each server that has it.
+fn database_rows(mut database: ShownDatabase) -> Vec<Vec<Value>> {
     let status = |online| Value::from(if online { "online" } else { "offline" });
-    vec![
-        database.name.into(),
-        database.kind.into(),
-        Value::list(database.aliases),
-        "read-write".into(),
-        Value::Null,
-        "primary".into(),
-        true.into(),
-        status(database.wanted),
-        status(database.online),
-        database.message.into(),
-        database.default.into(),
-        database.home.into(),
-        Value::list::<&str>([]),
-        database.last_commit.map(|ts| ts.get() as i64).into(),
-    ]
+    let mut places = std::mem::take(&mut database.places);
+    if places.is_empty() {
+        let (online, last_commit) = (database.online, database.last_commit);
+        places.push(ShownPlace { address: None, votes: true, writer: true, online, last_commit });
+    }
+    let row = |place: ShownPlace| {
+        vec![
+            Value::from(&*database.name),
+            database.kind.into(),
+            Value::list(database.aliases.iter().map(|alias| &**alias)),
+            "read-write".into(),
+            place.address.map_or(Value::Null, Value::from),
+            (if place.votes { "primary" } else { "secondary" }).into(),
+            place.writer.into(),
+            status(database.wanted),
+            status(place.online),
+            database.message.as_str().into(),
+            database.default.into(),
+            database.home.into(),
+            Value::list::<&str>([]),
+            place.last_commit.map(|ts| ts.get() as i64).into(),
+        ]
+    };
+    places.into_iter().map(row).collect()
+}
+
+/// `SHOW SERVERS`
+pub(crate) fn servers() -> Shown {
+    let columns = [
+        ("name", S),
+        ("address", S),
+        ("state", S),
+        ("health", S),
+        ("hosting", L),
+        ("serverId", S),
+        ("httpAddress", S),
+        ("modeConstraint", S),
+        ("version", S),
+        ("message", S),
+    ];
+    let row = |server: ShownServer| {
+        vec![
+            server.name.into(),
+            server.address.into(),
+            "Enabled".into(),
+            (if server.available { "Available" } else { "Unavailable" }).into(),
+            Value::list(server.hosting),
+            server.id.into(),
+            server.http.map_or(Value::Null, Value::from),
+            (if server.votes { "NONE" } else { "SECONDARY" }).into(),
+            server.version.into(),
+            server.message.into(),
+        ]
+    };
+    let run = move |call: &CallContext<'_>, _: &[Value]| {
+        let host = call.host().ok_or_else(|| needs_server("SHOW SERVERS"))?;
+        Ok(host.servers()?.into_iter().map(row).collect())
+    };
+    Shown::new("Servers of the cluster.", Vec::new(), &columns, run).shows_before("serverId")
 }
 
 /// `SHOW SETTINGS`, with so many arguments that name some.

@@ -77,7 +77,8 @@ impl Engine {
     /// # Errors
     /// [`Error::Setting`], [`Error::Locked`], [`Error::NotADatabase`], [`Error::NewerFormat`],
     /// [`Error::IsACopy`], [`Error::Damaged`], [`Error::Log`], [`Error::Store`], [`Error::File`].
-    /// None of them changes what is stored. Damage to what is not read yet is found later: see [`Snapshot::error`].
+    /// None of them changes what is stored. Damage to what is not read yet is found later: see
+    /// [`Snapshot::error`].
     ///
     /// # Cost
     /// Replays the log written since the last checkpoint and reads the values of indexes. The graph

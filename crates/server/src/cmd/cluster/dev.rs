@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::ui::Screen;
 
 /// Most nodes: they are named by letters.
-const NODES_MAX: u16 = 26;
+const NODES_MAX: i64 = 26;
 
 /// Time between two looks for nodes that have ended.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     #[arg(default_value = "telar-cluster")]
     folder: PathBuf,
     /// How many nodes
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=NODES_MAX as i64))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=NODES_MAX))]
     nodes: u16,
     /// Port of the first node's Bolt; those of the others follow
     #[arg(long, default_value_t = 7687, value_name = "PORT")]

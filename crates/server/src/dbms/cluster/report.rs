@@ -45,8 +45,8 @@ impl DatabaseReport {
 }
 
 impl Report {
-    /// Reads the store at `url` for the cluster `name`; takes two and a half seconds, since a member
-    /// that is there shows by what it writes meanwhile.
+    /// Reads the store at `url` for the cluster `name`; takes two and a half seconds, since a
+    /// member that is there shows by what it writes meanwhile.
     ///
     /// # Errors
     /// If there is no such cluster, or the store cannot be read.

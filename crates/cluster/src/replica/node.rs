@@ -159,6 +159,12 @@ impl Replica {
         state.election.lease().filter(|lease| !lease.released).map(|lease| lease.node.clone())
     }
 
+    /// Number of the leadership, as far as this node knows; 0 if there was none.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.core.state().election.lease().map_or(0, |lease| lease.epoch)
+    }
+
     /// True if the leadership is about to change: nobody has renewed the lease for half a TTL, or
     /// nobody holds it. It takes no longer than TTL and margin until somebody leads again, if
     /// anybody can.

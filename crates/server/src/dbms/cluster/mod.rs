@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - `shared`: what stands in the store instead of `system.json`, under compare-and-set.
-//! - `report`: the same for `telar cluster status`, `transfer`: a procedure.
+//! - `standing`: the same for figures. `report`: for `telar cluster status`, `transfer`: a procedure.
 //! - `backend`: a copy as sessions see it. `keeper`: the thread. `routes`: who does what.
 //!
 //! Below the server's folder lies `dbms/` as without a cluster (`store.rs`), and in it the copies
@@ -21,6 +21,7 @@ mod keeper;
 mod report;
 mod routes;
 mod shared;
+mod standing;
 mod transfer;
 
 use std::collections::BTreeMap;

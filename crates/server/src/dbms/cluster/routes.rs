@@ -58,7 +58,7 @@ impl Cluster {
     }
 
     /// All members that are known, by name.
-    fn members(&self) -> Vec<SeenMember> {
+    pub(super) fn members(&self) -> Vec<SeenMember> {
         self.members.lock().as_ref().map(|members| members.all()).unwrap_or_default()
     }
 

@@ -64,6 +64,7 @@ pub enum ErrorKind {
     DatabaseNotFound,
     DatabaseExists,
     DatabaseUnavailable,
+    NotALeader,
     NotSystemDatabase,
     Server,
 }
@@ -112,6 +113,7 @@ impl ErrorKind {
             Self::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
             Self::DatabaseExists => "Neo.ClientError.Database.ExistingDatabaseFound",
             Self::DatabaseUnavailable => "Neo.TransientError.General.DatabaseUnavailable",
+            Self::NotALeader => "Neo.ClientError.Cluster.NotALeader",
             Self::NotSystemDatabase => "Neo.ClientError.Statement.NotSystemDatabaseError",
             Self::Server => "Neo.DatabaseError.General.UnknownError",
         }

@@ -194,14 +194,14 @@ pub(crate) fn bind(
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
-    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Settings, Users};
+    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Servers, Settings, Users};
     let StatementKind::Show(show) = kind else { return false };
     let CommandOutput { yields, filter, returns } = &show.output;
     let plain = yields.is_none() && filter.is_none() && returns.is_none();
     let target = &show.target;
     let users = matches!(target, Users { .. } | CurrentUser | Roles { .. } | Privileges(_));
     let settings = matches!(target, Settings { names } if names.is_empty());
-    plain && (users || settings || matches!(target, Databases(_)))
+    plain && (users || settings || matches!(target, Databases(_) | Servers))
 }
 
 impl<'a> Binder<'a> {

@@ -29,6 +29,9 @@ const WATCH_FOR: Duration = Duration::from_millis(500);
 /// Time until a store that does not answer is asked again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
+/// Time between two attempts to open what could not be opened.
+const REOPEN_EVERY: Duration = Duration::from_secs(5);
+
 /// Longest wait for leaderships that are given up.
 const HAND_OVER_WAIT: Duration = Duration::from_secs(3);
 
@@ -75,8 +78,21 @@ fn going(dbms: &Weak<Dbms>, stopped: &AtomicBool) -> Option<Arc<Dbms>> {
 }
 
 fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
+    let (mut reopened, mut displaced) = (Instant::now(), false);
     while let Some(dbms) = going(dbms, stopped) {
         dbms.look_at_copies();
+        if reopened.elapsed() >= REOPEN_EVERY {
+            dbms.reopen_failed();
+            reopened = Instant::now();
+        }
+        let taken = dbms.cluster.as_ref().and_then(Cluster::displaced);
+        if let Some(node) = taken.filter(|_| !displaced) {
+            displaced = true;
+            tracing::error!(
+                "another process of the cluster calls itself '{node}' (cluster.node): clients are \
+                 sent there, and not here; end one of the two"
+            );
+        }
         drop(dbms);
         thread::sleep(LOOK_EVERY);
     }
@@ -84,6 +100,8 @@ fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
 
 fn watch_on(weak: &Weak<Dbms>, stopped: &AtomicBool) {
     let mut seen: Vec<store::Entry> = Vec::new();
+    // What is wrong is said once, and once more when it is over.
+    let mut trouble: Option<String> = None;
     while let Some(dbms) = going(weak, stopped) {
         let Some(cluster) = &dbms.cluster else { return };
         let (stores, keys) = (cluster.stores.clone(), cluster.keys.clone());
@@ -91,22 +109,24 @@ fn watch_on(weak: &Weak<Dbms>, stopped: &AtomicBool) {
         let Ok(key) = keys.system() else { return };
         let found = stores.coordination.watch(key.as_str(), &seen, WATCH_FOR);
         let Some(dbms) = going(weak, stopped) else { return };
-        match found.map_err(|error| store_failed("watch users and databases", &error)) {
-            Ok(found) if found == seen => {}
+        let found = found.map_err(|error| store_failed("watch users and databases", &error));
+        let installed = found.and_then(|found| {
+            let entry = found.iter().find(|entry| entry.key == key && found != seen);
+            entry.map_or(Ok(()), |entry| dbms.install_entry(entry)).map(|()| found)
+        });
+        drop(dbms);
+        match installed {
             Ok(found) => {
-                let entry = found.iter().find(|entry| entry.key == key);
-                match entry.map_or(Ok(()), |entry| dbms.install_entry(entry)) {
-                    Ok(()) => seen = found,
-                    Err(error) => {
-                        tracing::error!("{}", error.message);
-                        drop(dbms);
-                        thread::sleep(RETRY_AFTER);
-                    }
+                seen = found;
+                if trouble.take().is_some() {
+                    tracing::info!("users and databases are watched again");
                 }
             }
             Err(error) => {
-                tracing::warn!("{}", error.message);
-                drop(dbms);
+                if trouble.as_ref() != Some(&error.message) {
+                    tracing::error!("{}", error.message);
+                }
+                trouble = Some(error.message);
                 thread::sleep(RETRY_AFTER);
             }
         }
@@ -231,6 +251,24 @@ impl Dbms {
             if let Some(next) = now.map(|next| self.look_at(&known, &copy, next)) {
                 let before = self.others.write().insert(name.clone(), next);
                 before.into_iter().for_each(end_deposed);
+            }
+        }
+    }
+
+    /// Tries again to open the databases that could not be opened: the store may be back.
+    fn reopen_failed(&self) {
+        let Some(cluster) = &self.cluster else { return };
+        let Some(_change) = self.change.try_lock() else { return };
+        for (name, entry) in &self.state().databases {
+            let failed = matches!(self.others.read().get(name), Some(Live::Failed(_)));
+            // One whose copy is open has stopped for a reason that opening it does not mend.
+            if entry.online
+                && failed
+                && cluster.copy(&entry.folder).is_none()
+                && let Ok(database) = self.open_other(name, &entry.folder, true)
+            {
+                tracing::info!("the database {name} could be opened now");
+                self.others.write().insert(name.clone(), Live::Online(Arc::new(database)));
             }
         }
     }

@@ -195,6 +195,12 @@ impl Cluster {
         }
     }
 
+    /// Name of this node, if another process has taken it.
+    fn displaced(&self) -> Option<&str> {
+        let members = self.members.lock();
+        members.as_ref().filter(|members| members.is_displaced()).map(|_| &*self.settings.node)
+    }
+
     /// Gives up leading for good, so that other nodes take over at once.
     pub(super) fn retire(&self) {
         self.copies.lock().values().for_each(|copy| copy.replica.retire());

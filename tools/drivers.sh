@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Proves the server with what others wrote: Neo4j's official drivers, the openCypher TCK over Bolt,
-# load, a kill, and attacks.
+# load, kills, a cluster whose leaders are killed, and attacks.
 #
 #   tools/drivers.sh TELAR [PART]...
 #
-# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load attacks
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load cluster attacks
 # (all of these if none is named), and with TELAR_LONG=1 also java go gds tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
@@ -26,7 +26,7 @@ telar=$(realpath "${1:?the path of the telar binary}")
 shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
-    parts=(python python6 javascript javascript6 load attacks)
+    parts=(python python6 javascript javascript6 load cluster attacks)
     if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go gds tck); fi
 fi
 
@@ -176,6 +176,12 @@ load() {
     "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-20}" --kills 2
 }
 
+# Three servers over one store: routes, bookmarks, users, and leaders that are killed under load.
+cluster() {
+    fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    "$installed/python/bin/python" drivers/python/cluster.py "$telar" "$scratch/cluster" "${DRIVERS_CLUSTER_KILLS:-3}"
+}
+
 # What those send who want the server to end, or all of its memory. Whatever the build: sizes and times
 # are for the slow one of the gate, and for machines where others are at work.
 attacks() {
@@ -193,7 +199,7 @@ for part in "${parts[@]}"; do
     javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
     java) command=(java_behaviours) ;;
     go) command=(go_behaviours) ;;
-    gds | tck | load | attacks) command=("$part") ;;
+    gds | tck | load | cluster | attacks) command=("$part") ;;
     *)
         printf 'no such part: %s\n' "$part" >&2
         exit 2

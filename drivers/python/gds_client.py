@@ -40,6 +40,9 @@ ALGORITHMS = {
     "allShortestPaths.dijkstra": {"sourceNode": 0, "relationshipWeightProperty": "w"},
     "shortestPath.dijkstra": {"sourceNode": 0, "targetNode": 5},
     "shortestPath.yens": {"sourceNode": 0, "targetNode": 5, "k": 2},
+    "bfs": {"sourceNode": 0},
+    "dfs": {"sourceNode": 0},
+    "bellmanFord": {"sourceNode": 0},
     "maxFlow": {"sourceNodes": [0], "targetNodes": [5]},
     "randomWalk": {"walkLength": 4, "walksPerNode": 1},
 }
@@ -82,7 +85,12 @@ def checks(gds):
     assert abs(ranks["sum"][0] - 1) < 1e-9
     ranks = gds.pageRank.stream(graph)
     assert abs(ranks["score"].sum() - 1) < 1e-9 and len(ranks) == 10
+    written = gds.articulationPoints.write(graph, writeProperty="cut")
+    assert written["nodePropertiesWritten"] == 10
     yield "write"
+    paths = gds.shortestPath.dijkstra.stream(graph, sourceNode=0, targetNode=5)
+    assert len(paths["path"][0].relationships) == len(paths["nodeIds"][0]) - 1
+    yield "paths"
     yield from held(gds, graph)
     node = gds.find_node_id(["P"], {"i": 3})
     assert gds.util.asNode(node)["i"] == 3 and len(gds.util.asNodes([node, 0])) == 2
@@ -132,6 +140,21 @@ def held(gds, graph):
     assert gds.degree.stream(made, relationshipWeightProperty="w")["score"].sum() > 0
     made.drop()
     yield "cypher projection"
+    nodes = "MATCH (p:P) WHERE p.i < $most RETURN id(p) AS id, labels(p) AS labels, p.i AS i"
+    relationships = """
+        MATCH (a:P)-[r:K]->(b:P) RETURN id(a) AS source, id(b) AS target, type(r) AS type, r.w AS w
+    """
+    made = gds.graph.project.cypher(
+        "of texts", nodes, relationships, parameters={"most": 5}, validateRelationships=False
+    )[0]
+    assert made.node_count() == 5 and made.relationship_types() == ["K"]
+    assert gds.util.nodeProperty(made, gds.find_node_id(["P"], {"i": 3}), "i") == 3
+    yield "legacy cypher projection"
+    part, _ = gds.graph.filter("part", made, "n:P AND n.i > 0", "r.w >= 1 OR r:K")
+    assert part.node_count() == 4 and part.relationship_properties("K") == ["w"]
+    part.drop()
+    made.drop()
+    yield "filter"
 
 
 def main():

@@ -34,7 +34,7 @@ pub mod suggest;
 pub mod token;
 
 pub use diagnostic::{Code, Detail, Diagnostic, Diagnostics, Position};
-pub use parser::{parse, parse_all, parse_while, split};
+pub use parser::{parse, parse_all, parse_expression, parse_while, split};
 pub use secret::{Secret, without_secrets};
 pub use span::Span;
 

@@ -25,7 +25,7 @@ mod statement;
 mod types;
 mod write;
 
-use crate::ast::Statement;
+use crate::ast::{Expr, Statement};
 use crate::check;
 use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
 use crate::lexer::{Lexed, lex};
@@ -99,6 +99,21 @@ pub fn parse_while(source: &str, goes_on: &dyn Fn() -> bool) -> Result<Statement
             Err(Diagnostic::syntax(Detail::UnexpectedSyntax, span, message).into())
         }
     }
+}
+
+/// The only expression of `source`, which is no more than that. As with [`parse_while`], parsing
+/// ends once `goes_on` says no. The rules of `check` are about statements and are not looked at.
+///
+/// # Errors
+/// All that is wrong with it, up to [`ERRORS_MAX`]; also if there is none, or more behind it.
+pub fn parse_expression(source: &str, goes_on: &dyn Fn() -> bool) -> Result<Expr, Diagnostics> {
+    let lexed = lex(source, goes_on);
+    let mut errors = lexed.errors.iter().take(ERRORS_MAX);
+    if let Some(first) = errors.next() {
+        return Err(Diagnostics::new(first.clone(), errors.cloned()));
+    }
+    let all = (0, lexed.tokens.len() - 1);
+    Parser::new(source, &lexed, all, goes_on).only_expression()
 }
 
 /// The statements of `source`, which semicolons separate. Spans count from the start of `source`.

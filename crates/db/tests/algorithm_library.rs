@@ -71,6 +71,7 @@ const CALLS: &[(&str, &str, &str)] = &[
         "",
     ),
     ("bfs", "maxDepth: -1, sourceNode: 0", ""),
+    ("dfs", "maxDepth: -1, sourceNode: 0", ""),
     ("maxFlow", "sourceNodes: [0], targetNodes: [4]", "totalFlow"),
     ("spanningTree", "sourceNode: 0, objective: 'minimum'", "effectiveNodeCount, totalWeight"),
     ("shortestPath.dijkstra", "sourceNode: 0, targetNodes: 4", ""),

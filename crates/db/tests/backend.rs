@@ -203,7 +203,11 @@ impl Host for Open {
         Vec::new()
     }
 
-    fn bolt_address(&self, _: Option<&str>) -> Option<String> {
+    fn servers(&self) -> Result<Vec<telar_db::query::ShownServer>, QueryError> {
+        Ok(Vec::new())
+    }
+
+    fn routes(&self, _: &str, _: Option<&str>) -> Option<telar_db::query::Routes> {
         None
     }
 

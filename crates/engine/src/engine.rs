@@ -76,8 +76,9 @@ impl Engine {
     ///
     /// # Errors
     /// [`Error::Setting`], [`Error::Locked`], [`Error::NotADatabase`], [`Error::NewerFormat`],
-    /// [`Error::Damaged`], [`Error::Log`], [`Error::Store`], [`Error::File`]. None of them changes
-    /// what is stored. Damage to what is not read yet is found later: see [`Snapshot::error`].
+    /// [`Error::IsACopy`], [`Error::Damaged`], [`Error::Log`], [`Error::Store`], [`Error::File`].
+    /// None of them changes what is stored. Damage to what is not read yet is found later: see
+    /// [`Snapshot::error`].
     ///
     /// # Cost
     /// Replays the log written since the last checkpoint and reads the values of indexes. The graph
@@ -90,7 +91,7 @@ impl Engine {
     /// Opens the database in the directory `path`, creating it if there is none, as a copy of a
     /// replicated log: commits come by [`apply`](Self::apply), and others fail with
     /// [`Error::NotLeader`] until it is [promoted](Self::promote). The setting of durability does
-    /// not count.
+    /// not count. The directory is marked as a copy: [`open`](Self::open) refuses it from now on.
     ///
     /// # Errors
     /// As [`open`](Self::open).

@@ -228,6 +228,16 @@ pub enum Error {
         /// Why.
         reason: String,
     },
+    /// The database is a copy of a replicated one: only its log may change it.
+    #[error(
+        "{} is a copy of a replicated database, which only its cluster may change: use the \
+         cluster's servers (telar serve --cluster); to have it apart, restore a backup of it",
+        path.display()
+    )]
+    IsACopy {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The database was written by a newer version of the program.
     #[error(
         "{} has format version {found}; this program reads up to {supported}: upgrade the program",

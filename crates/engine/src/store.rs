@@ -15,6 +15,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod changes;
+mod copy_mark;
 mod fresh;
 pub(crate) mod identity;
 mod lock;
@@ -37,6 +38,8 @@ use crate::io::folder;
 use crate::lmdb_check;
 use crate::mapped::Stored;
 use crate::settings::Settings;
+use crate::wal::Durability;
+pub(crate) use copy_mark::COPY_MARK;
 use identity::Identity;
 
 /// Newest format this program writes and reads.
@@ -181,6 +184,10 @@ impl Store {
         }
         folder::make(root).map_err(Error::file("cannot create directory", root))?;
         let lock = Lock::take(root)?;
+        let follows = settings.durability == Durability::Replicated;
+        if !follows {
+            copy_mark::refuse(root)?;
+        }
         let is_new = !check_format(root)?;
         if is_new {
             // Records of another log do not fit this one's.
@@ -208,6 +215,9 @@ impl Store {
                 .into_iter()
                 .for_each(|f| folder::close(f));
             folder::close_files(root);
+        }
+        if follows {
+            copy_mark::set(root)?;
         }
         Self::new(root, settings, environment, lock)
     }

@@ -430,6 +430,29 @@ fn epochs_are_in_stream_and_backup_and_after_a_crash() {
 }
 
 #[test]
+fn a_copy_is_changed_by_its_log_alone() {
+    let (log, folders, leader, follower) = pair();
+    let label = leader.label("L").unwrap();
+    let mut txn = leader.begin().unwrap();
+    txn.create_vertex(&[label]).unwrap();
+    txn.commit().unwrap();
+    log.apply_to(&follower, usize::MAX);
+    drop(leader);
+    drop(follower);
+    for folder in &folders {
+        // The one that led, too; and nothing is changed by the attempt.
+        let refused = Engine::open(folder.path(), settings()).unwrap_err();
+        assert!(matches!(refused, Error::IsACopy { .. }), "{refused}");
+        assert!(refused.to_string().contains("restore a backup"), "{refused}");
+        let read = Engine::open_to_read(folder.path(), settings()).unwrap();
+        assert_eq!(read.snapshot().unwrap().reader().count_vertices(Some(label)).unwrap(), Some(1));
+        drop(read);
+        check_folder(folder.path());
+        drop(open(folder));
+    }
+}
+
+#[test]
 fn readers_see_whole_commits_while_the_log_is_applied() {
     const ACCOUNTS: u64 = 40;
     let (log, _folders, leader, follower) = pair();

@@ -46,6 +46,12 @@ pub trait Host: Send + Sync {
     /// The databases that the caller may see.
     fn databases(&self) -> Vec<ShownDatabase>;
 
+    /// The servers of the cluster; this one, if it is in none.
+    ///
+    /// # Errors
+    /// If the caller may not see them.
+    fn servers(&self) -> Result<Vec<ShownServer>, QueryError>;
+
     /// The users; only the caller for `SHOW CURRENT USER`.
     ///
     /// # Errors
@@ -70,9 +76,9 @@ pub trait Host: Send + Sync {
     /// The connections that the caller may see: for administrators all.
     fn connections(&self) -> Vec<ShownConnection>;
 
-    /// Where drivers reach the server, if it speaks Bolt: the address that is advertised, the one
-    /// that was asked for, or the one it listens at.
-    fn bolt_address(&self, asked: Option<&str>) -> Option<String>;
+    /// Where drivers turn for a database, known by the name that it has, if the server speaks
+    /// Bolt; `asked` is the address that the client used.
+    fn routes(&self, database: &str, asked: Option<&str>) -> Option<Routes>;
 
     /// Ends a connection. Who had it, if there is one of this name that the caller may end.
     fn end_connection(&self, id: &str) -> Option<Arc<str>>;
@@ -103,6 +109,28 @@ pub struct ShownConnection {
     pub client: Arc<str>,
 }
 
+/// Routes of a database: addresses of Bolt, `host:port`, by what a client wants to do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Routes {
+    /// Seconds for which clients may rely on them.
+    pub seconds: i64,
+    /// Where to write; nowhere while no leader is known.
+    pub write: Vec<String>,
+    /// Where to read.
+    pub read: Vec<String>,
+    /// Where to ask for routes.
+    pub route: Vec<String>,
+}
+
+impl Routes {
+    /// Each role that somebody has, in the words of drivers. Of a role without an address nothing
+    /// is said: drivers ask again when they need it.
+    pub fn roles(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        let all = [("WRITE", &*self.write), ("READ", &*self.read), ("ROUTE", &*self.route)];
+        all.into_iter().filter(|(_, addresses)| !addresses.is_empty())
+    }
+}
+
 /// A database, as `SHOW DATABASES` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownDatabase {
@@ -124,6 +152,46 @@ pub struct ShownDatabase {
     pub home: bool,
     /// The timestamp of its last commit, if it is online.
     pub last_commit: Option<CommitTs>,
+    /// The servers of a cluster that have it; of a server in none, nothing.
+    pub places: Vec<ShownPlace>,
+}
+
+/// A server that has a database.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownPlace {
+    /// Its address of Bolt, if it is one of several.
+    pub address: Option<String>,
+    /// Whether it may lead.
+    pub votes: bool,
+    /// Whether it leads: the database is written there.
+    pub writer: bool,
+    /// Whether the database can be used there.
+    pub online: bool,
+    /// The timestamp of the last commit that it shows, if that is known.
+    pub last_commit: Option<CommitTs>,
+}
+
+/// A server, as `SHOW SERVERS` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownServer {
+    /// What it is called in its cluster; in none, by its address.
+    pub name: String,
+    /// Its address of Bolt.
+    pub address: String,
+    /// Its address of HTTP, if it serves that.
+    pub http: Option<String>,
+    /// Whether it is there.
+    pub available: bool,
+    /// The databases that it has.
+    pub hosting: Vec<Arc<str>>,
+    /// Number of the process.
+    pub id: String,
+    /// Whether it may lead.
+    pub votes: bool,
+    /// The version of its program.
+    pub version: String,
+    /// What somebody should look at.
+    pub message: String,
 }
 
 /// A user, as `SHOW USERS` shows it.

@@ -27,6 +27,7 @@
 //! - [`watch`]: whether a statement is to go on.
 //! - [`budget`]: one bound for all that a server holds.
 //! - [`workers`]: threads that help queries which only read.
+//! - [`predicate`]: conditions that are given as texts, tested on columns.
 //! - [`result`], [`sink`], [`description`], [`notification`]: what comes back.
 
 mod administration;
@@ -47,6 +48,7 @@ pub mod ops;
 mod optimize;
 mod plan;
 pub mod planning;
+pub mod predicate;
 pub mod procedure;
 pub mod query;
 pub mod query_error;
@@ -69,11 +71,12 @@ pub use error::EvalError;
 pub use exec::{Access, Inputs, OpenTransaction, Transactions};
 pub use expr::print::literal;
 pub use function::{Context, Moment};
-pub use host::{Host, ServerCommand, ShownConnection, ShownDatabase};
-pub use host::{ShownPrivilege, ShownSetting, ShownUser};
+pub use host::{Host, Routes, ServerCommand, ShownConnection, ShownDatabase};
+pub use host::{ShownPlace, ShownPrivilege, ShownServer, ShownSetting, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use plan::OPERATORS;
 pub use planning::Planning;
+pub use predicate::{Predicate, Read};
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
 pub use query::{At, Prepared, prepare};

@@ -1,12 +1,13 @@
 //! From a text to its result.
 
+mod nested;
+
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 
 use telar_cypher::ast::{Administration, Mode};
 use telar_cypher::parser::{LEVELS_PER_PART, NESTING_MAX, PARTS_MAX};
-use telar_cypher::{Code, Diagnostic};
 use telar_graph::{CommitTs, Graph, Value, ValueMap};
 
 use crate::administration;
@@ -62,7 +63,7 @@ pub fn prepare(
     with_stack(levels_of(text), || {
         let parsed = telar_cypher::parse_while(text, &|| watch::check().is_ok());
         watch::check()?;
-        let statement = parsed.map_err(|errors| from_diagnostic(errors.first(), text))?;
+        let statement = parsed.map_err(|errors| QueryError::of_diagnostic(errors.first(), text))?;
         let (mut bound, logical) = bind::bind(&statement, text, graph, procedures)?;
         let columns: Vec<Slot> = bound.columns.iter().map(|(_, slot)| *slot).collect();
         let (at, planning) = (bound.at.as_mut(), procedures.planning);
@@ -100,21 +101,6 @@ fn too_deep(text: &str, range: Range<usize>) -> QueryError {
 fn levels_of(text: &str) -> usize {
     let parts = (text.len() / 2).min(PARTS_MAX);
     text.len().min(NESTING_MAX as usize) + parts * LEVELS_PER_PART
-}
-
-fn from_diagnostic(d: &Diagnostic, text: &str) -> QueryError {
-    let kind = match d.code {
-        Code::SyntaxError => ErrorKind::Syntax,
-        Code::TypeError => ErrorKind::Type,
-        Code::ArgumentError => ErrorKind::Argument,
-        _ => ErrorKind::Semantic,
-    };
-    let message = match &d.help {
-        Some(help) => format!("{}; {help}", d.message),
-        None => d.message.clone(),
-    };
-    let range = d.span.range();
-    QueryError::compile(kind, d.detail.to_string(), message).at(text, range.start, range.end)
 }
 
 impl Drop for Prepared {

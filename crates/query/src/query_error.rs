@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use telar_cypher::{Code, Diagnostic};
 use telar_graph::update::{UpdateError, UpdateErrorKind};
 use telar_graph::{ReadError, Value};
 
@@ -63,6 +64,7 @@ pub enum ErrorKind {
     DatabaseNotFound,
     DatabaseExists,
     DatabaseUnavailable,
+    NotALeader,
     NotSystemDatabase,
     Server,
 }
@@ -111,6 +113,7 @@ impl ErrorKind {
             Self::DatabaseNotFound => "Neo.ClientError.Database.DatabaseNotFound",
             Self::DatabaseExists => "Neo.ClientError.Database.ExistingDatabaseFound",
             Self::DatabaseUnavailable => "Neo.TransientError.General.DatabaseUnavailable",
+            Self::NotALeader => "Neo.ClientError.Cluster.NotALeader",
             Self::NotSystemDatabase => "Neo.ClientError.Statement.NotSystemDatabaseError",
             Self::Server => "Neo.DatabaseError.General.UnknownError",
         }
@@ -167,6 +170,22 @@ impl QueryError {
         Self { phase: Phase::Runtime, ..Self::compile(kind, detail, message) }
     }
 
+    /// The parser's error about `text`.
+    pub(crate) fn of_diagnostic(d: &Diagnostic, text: &str) -> Self {
+        let kind = match d.code {
+            Code::SyntaxError => ErrorKind::Syntax,
+            Code::TypeError => ErrorKind::Type,
+            Code::ArgumentError => ErrorKind::Argument,
+            _ => ErrorKind::Semantic,
+        };
+        let message = match &d.help {
+            Some(help) => format!("{}; {help}", d.message),
+            None => d.message.clone(),
+        };
+        let range = d.span.range();
+        Self::compile(kind, d.detail.to_string(), message).at(text, range.start, range.end)
+    }
+
     /// A value of another type was expected somewhere.
     pub(crate) fn wrong_type(expected: &str, found: &Value, place: &str) -> Self {
         let message = format!("{place}: expected {expected}, found {}", describe(found));
@@ -209,6 +228,18 @@ impl QueryError {
         let rest = script.get(begin..).unwrap_or_default();
         let length = rest.char_indices().nth(carets).map_or(rest.len(), |(at, _)| at);
         self.at(script, begin, begin + length)
+    }
+
+    /// The same error, found in a text inside of a statement, which is called `what`. The message
+    /// says where in that text, as its place is none of the statement's.
+    #[must_use]
+    pub fn within(mut self, what: &str) -> Self {
+        let place = self.position.take().map_or_else(String::new, |position| {
+            format!(", line {}, column {}", position.line, position.column)
+        });
+        self.message = format!("{what}{place}: {}", self.message);
+        self.phase = Phase::Runtime;
+        self
     }
 
     /// The status code that drivers of Neo4j know.

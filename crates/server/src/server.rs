@@ -43,7 +43,7 @@ impl Server {
     /// Serves `dbms` until it is shut down.
     ///
     /// # Errors
-    /// If an address cannot be listened at: which, and why.
+    /// If an address cannot be listened at: which, and why. If the cluster cannot be joined.
     pub fn start(dbms: Arc<Dbms>, settings: &Settings, metrics: &Arc<Metrics>) -> io::Result<Self> {
         let at = |setting: &'static str, address: SocketAddr| {
             move |e: io::Error| {
@@ -58,7 +58,12 @@ impl Server {
             http::Server::start(*address, tls.clone(), dbms.clone(), settings, metrics.clone())
                 .map_err(at("http.address (--http)", *address))
         });
-        Ok(Self { http: http.transpose()?, dbms, bolt })
+        let http = http.transpose()?;
+        let advertised = settings.bolt.advertised.clone();
+        let reached = advertised.unwrap_or_else(|| bolt.address().to_string());
+        let served = http.as_ref().map(|http| http.address().to_string());
+        dbms.join(reached, served).map_err(|error| io::Error::other(error.message))?;
+        Ok(Self { http, dbms, bolt })
     }
 
     /// What is served.

@@ -20,7 +20,10 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("telar-cli", &["telar-graph"]),
     ("telar-generate", &["telar-graph"]),
     ("telar-cluster", &["telar-graph", "telar-engine"]),
-    ("telar-server", &["telar-graph", "telar-arrow", "telar-db", "telar-cli", "telar-generate"]),
+    (
+        "telar-server",
+        &["telar-graph", "telar-arrow", "telar-cluster", "telar-db", "telar-cli", "telar-generate"],
+    ),
     (
         "telar-bench",
         &[

@@ -74,7 +74,7 @@ pub(crate) const QUERY: Building = Building {
         &["administration", "procedure"],
         &["plan"],
         &["bind", "estimate", "exec"],
-        &["optimize", "sink"],
+        &["optimize", "predicate", "sink"],
         &["query"],
     ],
     exceptions: &[

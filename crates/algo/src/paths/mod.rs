@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | [`sssp`] | weighted distances from one vertex (delta-stepping) | out-neighbours |
 //! | [`bfs`] | hops from one vertex (direction-optimising) | out- and in-neighbours |
+//! | [`dfs`] | the order of a depth-first search | out-neighbours |
 //! | [`shortest_path`] | one path, by weight or hops | out- and in-neighbours |
 //! | [`astar`] | one path between two positions on the earth (A*) | out-neighbours, positions |
 //! | [`yens`] | the k shortest paths between two vertices (Yen) | out-neighbours |
@@ -23,6 +24,7 @@ pub mod bellman_ford;
 pub mod bfs;
 pub mod bridges;
 pub mod cycles;
+pub mod dfs;
 pub mod longest_path;
 pub mod max_flow;
 pub mod path;

@@ -84,8 +84,9 @@ pub struct Summary {
 pub fn bytes(n: u64, m: u64, settings: &Settings, threads: usize) -> u64 {
     let vertex = u64::from(settings.walk_length) * u64::from(settings.walks_per_node);
     let tasks = (threads * TASKS_PER_THREAD) as u64;
+    let steps = vertex.max(TASK_STEPS).saturating_mul(tasks).min(n.saturating_mul(vertex));
     // Lists of a task may be allocated up to twice their length, and a walk has an end of 8 bytes.
-    let walks = vertex.max(TASK_STEPS).saturating_mul(tasks * (8 + 16));
+    let walks = steps.saturating_mul(8 + 16);
     walks.saturating_add(8 * m + 4 * n)
 }
 

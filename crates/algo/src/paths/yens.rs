@@ -42,11 +42,12 @@ impl Default for Settings {
     }
 }
 
-/// Upper estimate of memory beyond the graph on one thread, in bytes: one search, and k paths of up
-/// to 1000 vertices.
+/// Upper estimate of memory beyond the graph on this number of threads, in bytes: a search on each,
+/// and k paths of up to 1000 vertices.
 #[must_use]
-pub fn bytes(n: u64, m: u64, settings: &Settings) -> u64 {
-    n * 76 + m.min(4 * n) * 16 + u64::from(settings.k) * n.min(1000) * 24
+pub fn bytes(n: u64, m: u64, settings: &Settings, threads: usize) -> u64 {
+    let searches = threads as u64 * (n * 76 + m.min(4 * n) * 16);
+    searches + u64::from(settings.k).saturating_mul(n.min(1000) * 24)
 }
 
 /// A path found and not yet given out.

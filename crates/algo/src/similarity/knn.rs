@@ -131,8 +131,14 @@ pub struct Nearest {
 #[must_use]
 pub fn bytes(n: u64, settings: &Settings) -> u64 {
     let all = n * u64::from(settings.top_k).min(n);
-    let descent = if n > u64::from(settings.exact_limit) { 60 * all + 80 * n } else { 0 };
-    28 * n + 48 * all + descent
+    // Lists and what follows them: pairs, and in most programs as many rows.
+    let exact = 80 * n + 34 * all;
+    if n <= u64::from(settings.exact_limit) {
+        return exact;
+    }
+    // Two generations of lists, and links, whose lists may be allocated up to twice their length.
+    let links = (16.0 * (1.0 + 2.0 * settings.sample_rate) * all as f64) as u64;
+    exact.max(160 * n + 34 * all + links)
 }
 
 /// A neighbour, `new` while it has not been searched from.
@@ -229,8 +235,10 @@ pub fn knn(
     } else {
         Descent { vectors: &vectors, n, settings, control }.run(&mut nearest)?
     };
+    let is_good = |near: &&Near| near.similarity >= settings.similarity_cutoff;
+    nearest.pairs.reserve_exact(lists.iter().flatten().filter(is_good).count());
     for (u, list) in (0..).zip(&lists) {
-        let good = list.iter().filter(|near| near.similarity >= settings.similarity_cutoff);
+        let good = list.iter().filter(is_good);
         nearest.pairs.extend(good.map(|near| Pair {
             source: u,
             target: near.v,

@@ -1,6 +1,7 @@
 //! The copy of a node: applied to while it follows, promoted, and opened again when it is deposed.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use telar_engine::wal::LogGroup;
@@ -29,6 +30,8 @@ pub(super) struct Copy {
     path: PathBuf,
     settings: Settings,
     holding: Mutex<Holding>,
+    /// How often the copy has been opened; changed under `holding`.
+    opened: AtomicU64,
 }
 
 fn as_group(group: &Group) -> LogGroup<'_> {
@@ -40,7 +43,7 @@ impl Copy {
     pub(super) fn open(path: PathBuf, settings: Settings) -> Result<(Self, Engine), Error> {
         let engine = Engine::open_to_follow(&path, settings)?;
         let holding = Mutex::new(Holding::Following(engine.clone()));
-        Ok((Self { path, settings, holding }, engine))
+        Ok((Self { path, settings, holding, opened: AtomicU64::new(1) }, engine))
     }
 
     pub(super) fn holding(&self) -> MutexGuard<'_, Holding> {
@@ -51,6 +54,17 @@ impl Copy {
     pub(super) fn engine(&self) -> Option<Engine> {
         match &*self.holding() {
             Holding::Following(engine) | Holding::Leading(engine) => Some(engine.clone()),
+            Holding::Deposed => None,
+        }
+    }
+
+    /// The open copy, and how often it has been opened: another number means another engine.
+    pub(super) fn opened(&self) -> Option<(u64, Engine)> {
+        match &*self.holding() {
+            Holding::Following(engine) | Holding::Leading(engine) => {
+                // ORDERING: relaxed, as it is read and written under the mutex.
+                Some((self.opened.load(Ordering::Relaxed), engine.clone()))
+            }
             Holding::Deposed => None,
         }
     }
@@ -87,6 +101,8 @@ impl Copy {
             Holding::Deposed => match Engine::open_to_follow(&self.path, self.settings) {
                 Ok(engine) => {
                     *holding = Holding::Following(engine);
+                    // ORDERING: relaxed, as it is read and written under the mutex.
+                    self.opened.fetch_add(1, Ordering::Relaxed);
                     true
                 }
                 // Sessions hold it still.

@@ -10,7 +10,7 @@ use telar_graph::CommitTs;
 use super::ReplicaError;
 use super::core::{Core, seen};
 use super::driver::Driver;
-use super::election::{Election, Event, Role, Settings};
+use super::election::{Election, Event, NotLeader, Role, Settings};
 use super::follower::Copy;
 use super::time::Clock;
 use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random, read_groups};
@@ -111,6 +111,30 @@ impl Replica {
         self.copy.engine().ok_or(ReplicaError::Reopening)
     }
 
+    /// The copy with a number that is another one each time that it is opened anew.
+    ///
+    /// # Errors
+    /// As [`engine`](Self::engine).
+    pub fn opened(&self) -> Result<(u64, Engine), ReplicaError> {
+        if let Some(why) = self.stopped() {
+            return Err(ReplicaError::Stopped { why });
+        }
+        self.copy.opened().ok_or(ReplicaError::Reopening)
+    }
+
+    /// Fails if this node leads as far as it knows, and somebody else may lead by now. Asked after
+    /// a snapshot was taken, of a timestamp that it shows: what is read is then all that anybody
+    /// had acknowledged. On a node that follows, nothing is promised, and it does not fail.
+    ///
+    /// # Errors
+    /// [`NotLeader`].
+    pub fn check_lease(&self, shown: CommitTs) -> Result<(), NotLeader> {
+        match self.role() {
+            Role::Leader => self.core.may_read(shown.get() + 1),
+            Role::Follower | Role::Candidate => Ok(()),
+        }
+    }
+
     /// A snapshot that shows everything that any node had acknowledged before the call.
     ///
     /// # Errors
@@ -135,6 +159,22 @@ impl Replica {
         state.election.lease().filter(|lease| !lease.released).map(|lease| lease.node.clone())
     }
 
+    /// Number of the leadership, as far as this node knows; 0 if there was none.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.core.state().election.lease().map_or(0, |lease| lease.epoch)
+    }
+
+    /// True if the leadership is about to change: nobody has renewed the lease for half a TTL, or
+    /// nobody holds it. It takes no longer than TTL and margin until somebody leads again, if
+    /// anybody can.
+    #[must_use]
+    pub fn is_changing(&self) -> bool {
+        let (state, now) = (self.core.state(), self.core.clock.now());
+        let silent = state.election.lease_age(now).is_none_or(|age| age >= self.core.ttl / 2);
+        silent || state.election.lease().is_none_or(|lease| lease.released)
+    }
+
     /// The last commit that is visible here; none while the copy is being opened again.
     #[must_use]
     pub fn position(&self) -> Option<CommitTs> {
@@ -152,6 +192,12 @@ impl Replica {
     /// that are under way are ended first; later ones are refused.
     pub fn release(&self) {
         self.core.step(Event::Release);
+    }
+
+    /// As [`release`](Self::release), for good: the node is about to end, and never leads again.
+    pub fn retire(&self) {
+        self.core.state().election.retire();
+        self.release();
     }
 
     /// Waits until this node leads and takes commits, for `patience` at most; true if it does.

@@ -45,9 +45,10 @@ pub use error::{ErrorKind, StoreError};
 pub use images::{ImageInfo, Images};
 pub use log::{Log, PartName, Put, Slot, SlotRange};
 pub use name::{NAME_BYTES_MAX, Name};
+pub use slots::random;
 pub use slots::{Append, Appender, Group, Reader, sweep};
-pub(crate) use slots::{Origin, prepare, random, read_groups};
-pub use url::{Endpoint, PostgresUrl, StoreUrl};
+pub(crate) use slots::{Origin, prepare, read_groups};
+pub use url::{Endpoint, PostgresUrl, StoreUrl, without_password};
 
 use std::sync::Arc;
 

@@ -300,7 +300,10 @@ impl Holder {
 }
 
 /// A number that nobody else has.
-pub(crate) fn random() -> Result<u64, StoreError> {
+///
+/// # Errors
+/// [`StoreError::Unavailable`] if the system has no randomness.
+pub fn random() -> Result<u64, StoreError> {
     getrandom::u64().map_err(|cause| StoreError::Unavailable {
         store: "the system's source of randomness".into(),
         why: cause.to_string(),

@@ -130,7 +130,8 @@ fn endpoints(hosts: &str, default_port: u16) -> Result<Vec<Endpoint>, String> {
 }
 
 /// `url` with `***` in place of a password.
-pub(crate) fn without_password(url: &str) -> String {
+#[must_use]
+pub fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let end = rest.find('/').unwrap_or(rest.len());
     // A password may hold a slash by mistake; the last `@` ends what may be one.

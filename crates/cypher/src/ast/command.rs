@@ -179,6 +179,8 @@ pub enum ShowTarget {
         /// Strings or a list of strings; all settings if there are none.
         names: Vec<Expr>,
     },
+    /// `SHOW SERVERS`
+    Servers,
     /// `SHOW USERS [WITH AUTH]`
     Users {
         /// With how they log in.

@@ -70,7 +70,7 @@ impl Generator<'_> {
     }
 
     pub(super) fn show(&mut self) -> Show {
-        let target = match self.pick(11) {
+        let target = match self.pick(12) {
             0 => ShowTarget::Indexes { kind: self.maybe(Self::index_kind) },
             1 => ShowTarget::Constraints(self.constraint_filter()),
             2 => ShowTarget::Procedures(self.executable()),
@@ -93,6 +93,7 @@ impl Generator<'_> {
                 _ => PrivilegeFilter::Users(self.some(0, Self::name_or_parameter)),
             }),
             9 => ShowTarget::Settings { names: self.some(0, Self::expr) },
+            10 => ShowTarget::Servers,
             _ => ShowTarget::Transactions { ids: self.some(0, Self::expr) },
         };
         Show { target, output: self.output() }

@@ -6,7 +6,7 @@ use crate::ast::{
     ArithmeticLink, ArithmeticOp, BinaryOp, CompareOp, ComparisonLink, Expr, ExprKind, Literal,
     LogicalOp, NormalForm, UnaryOp,
 };
-use crate::diagnostic::{Detail, Diagnostic};
+use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
 use crate::literal;
 use crate::span::Span;
 use crate::token::{Keyword as K, TokenKind as T};
@@ -76,6 +76,21 @@ enum Infix {
 }
 
 impl Parser<'_> {
+    /// An expression that is the whole text.
+    pub(super) fn only_expression(&mut self) -> Result<Expr, Diagnostics> {
+        let result = self.expression().and_then(|expression| match self.kind() {
+            T::End => Ok(expression),
+            _ => self.fail(),
+        });
+        let mut errors = std::mem::take(&mut self.errors).into_iter();
+        match (errors.next(), result) {
+            (None, Ok(expression)) => Ok(expression),
+            (None, Err(error)) => Err(Diagnostics::from(*error)),
+            (Some(first), Ok(_)) => Err(Diagnostics::new(first, errors)),
+            (Some(first), Err(last)) => Err(Diagnostics::new(first, errors.chain([*last]))),
+        }
+    }
+
     /// An expression.
     pub(super) fn expression(&mut self) -> Parsed<Expr> {
         let outer = std::mem::replace(&mut self.bar_ends, false);

@@ -84,6 +84,7 @@ impl Parser<'_> {
             "TRANSACTIONS",
             "SETTINGS",
             "DATABASES",
+            "SERVERS",
             "USERS",
             "ROLES",
             "PRIVILEGES",
@@ -100,6 +101,9 @@ impl Parser<'_> {
         if self.eat_unlisted_word(&["SETTINGS", "SETTING"]) {
             let names = self.names_of_rows()?;
             return Ok(ShowTarget::Settings { names });
+        }
+        if self.eat_unlisted_word(&["SERVERS", "SERVER"]) {
+            return Ok(ShowTarget::Servers);
         }
         if self.eat_unlisted_word(&["DATABASES"]) {
             return Ok(ShowTarget::Databases(DatabaseFilter::All));

@@ -120,6 +120,28 @@ fn statements_are_parsed_one_by_one() {
 }
 
 #[test]
+fn an_expression_stands_alone() {
+    let parsed = |text: &str| parse_expression(text, &|| true);
+    let tree = parsed("n:A AND n.x > 1 // of all").unwrap();
+    assert_eq!(tree.span.text("n:A AND n.x > 1 // of all"), "n:A AND n.x > 1");
+    for (text, place) in [
+        ("", 0),
+        ("n.x >", 5),
+        ("n.x AS y", 4),
+        ("1; 2", 1),
+        ("1, 2", 1),
+        ("RETURN 1", 7),
+        ("'x", 0),
+    ] {
+        let errors = parsed(text).unwrap_err();
+        assert_eq!(errors.first().span.start(), place, "{text}: {errors:?}");
+    }
+    let deep = format!("{}1{}", "(".repeat(5000), ")".repeat(5000));
+    assert!(parsed(&deep).is_err());
+    assert!(parse_expression(&"1 + ".repeat(100_000), &|| false).is_err());
+}
+
+#[test]
 fn lexer_errors_belong_to_their_statement() {
     let results: Vec<_> = parse_all("RETURN 1; RETURN #; RETURN 2; RETURN 'x").collect();
     let good: Vec<bool> = results.iter().map(Result::is_ok).collect();

@@ -130,6 +130,7 @@ pub(super) fn show(f: &mut Formatter<'_>, command: &Show) -> fmt::Result {
             f.write_str(if names.is_empty() { "SETTINGS" } else { "SETTINGS " })?;
             expressions(f, names)?;
         }
+        ShowTarget::Servers => f.write_str("SERVERS")?,
         ShowTarget::Users { auth } => {
             f.write_str(if *auth { "USERS WITH AUTH" } else { "USERS" })?;
         }

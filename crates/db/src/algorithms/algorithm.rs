@@ -10,6 +10,7 @@ use telar_query::QueryError;
 use super::config::Config;
 use super::in_place::InPlace;
 use super::output::Output;
+use super::procedure::Dialect;
 use super::projection::Projection;
 
 /// Type of a column of an algorithm's rows.
@@ -31,6 +32,8 @@ pub(super) enum Kind {
     Integers,
     /// A list of relationships.
     Relationships,
+    /// A path along the nodes of the row; null where two of them are not connected.
+    Path,
     /// Whatever a property holds.
     Any,
 }
@@ -108,6 +111,8 @@ pub(super) type Bytes = fn(n: u64, m: u64, config: &Config<'_>) -> Result<u64, Q
 pub(super) struct Algorithm {
     /// Name behind `algo.` and `gds.`.
     pub(super) name: &'static str,
+    /// The names under which it is, if not both.
+    pub(super) only: Option<Dialect>,
     /// One line for `SHOW PROCEDURES`.
     pub(super) about: &'static str,
     /// Columns of its rows.
@@ -117,9 +122,13 @@ pub(super) struct Algorithm {
     /// Names of its settings.
     pub(super) settings: &'static [&'static str],
     pub(super) follows: Follows,
+    /// True if its rows are some of the nodes: `write` stores 1 for them, and 0 for the others.
+    pub(super) marks: bool,
     /// True if the kernel wants lists the other way round, too.
     pub(super) reverses: bool,
     pub(super) bytes: Bytes,
+    /// Setting that names a property with vectors, which the kernel has beside that.
+    pub(super) vectors: Option<&'static str>,
     pub(super) run: fn(&Input<'_>) -> Result<Output, QueryError>,
     /// The same without a copy of the lists.
     pub(super) in_place: Option<RunInPlace>,

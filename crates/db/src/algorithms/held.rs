@@ -180,7 +180,8 @@ pub(super) fn lists(
         let symmetric = reading.both || ty.is_symmetric(reading.orientation);
         for (at, (from, to)) in ty.ends.iter().enumerate() {
             let (Some(from), Some(to)) = (number(*from), number(*to)) else { continue };
-            let weight = weights.map_or(default, |weights| weights[at]);
+            let weight = weights.map(|weights| weights[at]).filter(|weight| !weight.is_nan());
+            let weight = weight.unwrap_or(default);
             if symmetric || reading.orientation != Orientation::Reverse {
                 edges.push((from, to, weight));
             }

@@ -36,7 +36,7 @@ const SETTINGS: &[(&[&str], &str, Only)] = &[
     (&["hits"], "authProperty", Only::Text("auth")),
     (&["hits"], "hubProperty", Only::Text("hub")),
     (&["degree"], "orientation", Only::Text("NATURAL")),
-    (&["bfs"], "maxDepth", Only::Number(-1.0)),
+    (&["bfs", "dfs"], "maxDepth", Only::Number(-1.0)),
     (&["fastRP"], "propertyRatio", Only::Number(0.0)),
     (&["randomWalk"], "walkBufferSize", Only::Any),
     (&["dag.topologicalSort"], "computeMaxDistanceFromSource", Only::Any),

@@ -17,6 +17,7 @@
 mod algorithm;
 mod catalog;
 mod config;
+mod cycle_lists;
 mod figures;
 mod function;
 mod held;
@@ -29,6 +30,7 @@ mod output;
 mod procedure;
 mod projection;
 mod results;
+mod routes;
 mod selection;
 mod tree_paths;
 
@@ -47,6 +49,9 @@ static SIGNATURES: LazyLock<Vec<Signature>> = LazyLock::new(|| {
     let mut signatures = Vec::new();
     for algorithm in list::all() {
         for (dialect, prefix) in [(Dialect::Algo, "algo"), (Dialect::Gds, "gds")] {
+            if algorithm.only.is_some_and(|only| only != dialect) {
+                continue;
+            }
             let mut add = |ending: String, outcome| {
                 let name = format!("{prefix}.{}{ending}", algorithm.name);
                 signatures.push(Signature::new(&name, algorithm, outcome, dialect));

@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use telar_graph::value::heap_bytes_of;
 use telar_graph::{Column, Value, VertexId};
-use telar_query::procedure::RowBatch;
+use telar_query::procedure::{Chunk, RowBatch, RowSource};
+use telar_query::{CallContext, QueryError};
 
-use super::procedure::Dialect;
+use super::cycle_lists::CycleLists;
+use super::procedure::{BATCH, Dialect};
+use super::routes::Routes;
 use super::tree_paths::TreePaths;
 
 /// Entries of lists in a batch, unless a single row has more.
@@ -35,6 +38,12 @@ pub(super) enum Data {
     TreePaths(Arc<TreePaths>),
     /// Costs along these paths.
     TreeCosts(Arc<TreePaths>),
+    /// Nodes of cycles.
+    CycleNodes(Arc<CycleLists>),
+    /// Relationships of the same cycles.
+    CycleRelationships(Arc<CycleLists>),
+    /// Paths through the database, of so many rows, which [`Routes`] makes when they are read.
+    Routes(usize),
     /// Any values.
     Values(Vec<Value>),
 }
@@ -76,6 +85,8 @@ impl Data {
             Self::Bools(list) => list.len(),
             Self::Paths(list) => list.len(),
             Self::TreePaths(paths) | Self::TreeCosts(paths) => paths.targets().len(),
+            Self::CycleNodes(cycles) | Self::CycleRelationships(cycles) => cycles.len(),
+            Self::Routes(rows) => *rows,
             Self::Values(list) => list.len(),
         }
     }
@@ -90,8 +101,9 @@ impl Data {
             Self::Bools(list) => size_of_val(&**list),
             Self::Paths(list) => list.iter().map(|path| 24 + size_of_val(&**path)).sum(),
             Self::TreePaths(paths) => paths.bytes(),
-            // Shared with the paths.
-            Self::TreeCosts(_) => 0,
+            Self::CycleNodes(cycles) => cycles.bytes(),
+            // Shared with the paths or nodes.
+            Self::TreeCosts(_) | Self::CycleRelationships(_) | Self::Routes(_) => 0,
             Self::Values(list) => size_of_val(&**list) + heap_bytes_of(list),
         }
     }
@@ -101,6 +113,9 @@ impl Data {
         match self {
             Self::Paths(list) => list[row].len(),
             Self::TreePaths(paths) | Self::TreeCosts(paths) => paths.length(row),
+            Self::CycleNodes(cycles) | Self::CycleRelationships(cycles) => {
+                cycles.vertices(row).len()
+            }
             Self::Values(list) => match &list[row] {
                 Value::List(list) => list.len(),
                 _ => 1,
@@ -120,6 +135,7 @@ impl Data {
             }
             Self::Floats(list) => list[from..to].to_vec().into(),
             Self::Bools(list) => list[from..to].to_vec().into(),
+            Self::Routes(_) => Column::nulls(to - from),
             _ => Column::of((from..to).map(|row| self.value(row, nodes)).collect()),
         }
     }
@@ -145,6 +161,11 @@ impl Data {
                     paths.path(row).into_iter().map(|v| Value::Float(distances[v as usize])),
                 )
             }
+            Self::CycleNodes(cycles) => {
+                Value::List(cycles.vertices(row).iter().map(|v| nodes.value(*v)).collect())
+            }
+            Self::CycleRelationships(cycles) => Value::list(cycles.relationships(row)),
+            Self::Routes(_) => Value::Null,
             Self::Values(list) => list[row].clone(),
         }
     }
@@ -191,16 +212,23 @@ pub(super) struct OutputRows {
     pub(super) dialect: Dialect,
     pub(super) columns: Vec<Data>,
     pub(super) next: usize,
+    /// Makes the column of paths, if there is one.
+    pub(super) routes: Option<Routes>,
 }
 
 impl OutputRows {
+    /// Rows of the library, without paths.
+    pub(super) fn of(nodes: Arc<[VertexId]>, columns: Vec<Data>) -> Self {
+        Self { nodes, dialect: Dialect::Gds, columns, next: 0, routes: None }
+    }
+
     /// Number of rows.
     pub(super) fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.len(self.nodes.len()))
     }
 
     /// The next rows: at most so many, and fewer if their lists are long.
-    pub(super) fn batch(&mut self, most: usize) -> RowBatch {
+    fn batch(&mut self, most: usize, call: &CallContext<'_>) -> Result<RowBatch, QueryError> {
         let (from, end) = (self.next, self.len().min(self.next + most));
         let (mut to, mut cells) = (from, 0);
         while to < end {
@@ -212,11 +240,28 @@ impl OutputRows {
         }
         self.next = to;
         let nodes = Nodes(&self.nodes, self.dialect);
-        RowBatch::new(self.columns.iter().map(|data| data.column(from, to, &nodes)).collect())
+        let columns = self.columns.iter().map(|data| data.column(from, to, &nodes));
+        let mut columns: Vec<Column> = columns.collect();
+        if let Some(routes) = self.routes.as_ref().filter(|routes| call.uses_column(routes.at)) {
+            columns[routes.at] = routes.column(from..to, (&self.columns, &self.nodes), call)?;
+        }
+        Ok(RowBatch::new(columns))
     }
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(&*self.nodes) + self.columns.iter().map(Data::bytes).sum::<usize>()
+    }
+}
+
+impl RowSource for OutputRows {
+    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
+        call.check()?;
+        let batch = self.batch(BATCH, call)?;
+        Ok(if self.next < self.len() { Chunk::More(batch) } else { Chunk::Last(batch) })
+    }
+
+    fn bytes(&self) -> usize {
+        OutputRows::bytes(self)
     }
 }

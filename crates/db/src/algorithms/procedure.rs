@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use telar_algo::control::Control;
 use telar_graph::{Value, ValueMap, VertexId};
-use telar_query::procedure::{Chunk, Field, Mode, RowSource, known};
+use telar_query::procedure::{Field, Mode, RowSource, known};
 use telar_query::{CallContext, ErrorKind, Procedure, QueryError};
 
 use super::algorithm::{Algorithm, Follows, InPlaceInput, Input, Kind};
@@ -16,8 +16,9 @@ use super::figures::{self, Figure};
 use super::in_place::InPlace;
 use super::library;
 use super::output::{Output, OutputRows, count};
-use super::projection::{Chosen, Place, Size, Source, choose};
+use super::projection::{Chosen, Place, Source, choose};
 use super::results::{Results, Target};
+use super::routes::Routes;
 use super::selection::{NARROWING, Selection};
 
 /// Rows of a batch.
@@ -146,14 +147,51 @@ impl AlgorithmProcedure {
         selection.narrowed(config)
     }
 
-    fn bytes(&self, size: Size, config: &Config<'_>) -> Result<u64, QueryError> {
-        let (nodes, mut relationships) = (size.nodes, size.relationships);
+    /// Bytes that a call takes at its peak.
+    fn bytes(
+        &self,
+        call: &CallContext<'_>,
+        chosen: &Chosen,
+        config: &Config<'_>,
+    ) -> Result<u64, QueryError> {
+        let (size, algorithm) = (chosen.size, self.of.algorithm);
+        let kernel = (algorithm.bytes)(size.nodes, size.relationships.max(1), config)?;
+        if self.place(call, chosen, config)?.is_some() {
+            return Ok(size.bytes_in_place().saturating_add(kernel));
+        }
         // Lists the other way round, where a kernel wants them too.
-        let reversed = if self.of.algorithm.reverses { size.bytes() / 2 } else { 0 };
-        relationships = relationships.max(1);
-        let kernel = (self.of.algorithm.bytes)(nodes, relationships, config)?;
-        Ok(size.bytes().saturating_add(reversed).saturating_add(kernel))
+        let reversed = if algorithm.reverses { size.bytes() } else { 0 };
+        let vectors = match algorithm.vectors {
+            Some(setting) => vector_bytes(call, chosen, config.texts(setting)?)?,
+            None => Vectors::default(),
+        };
+        let running = kernel.saturating_add(vectors.kept).max(vectors.read);
+        let running = size.bytes().saturating_add(reversed).saturating_add(running);
+        Ok(running.max(size.reading_bytes()))
     }
+}
+
+/// Bytes of vectors: while they are read, and as the kernel has them.
+#[derive(Debug, Clone, Copy, Default)]
+struct Vectors {
+    read: u64,
+    kept: u64,
+}
+
+/// Bytes of the vectors that a property holds, all of which are as long as the first.
+fn vector_bytes(
+    call: &CallContext<'_>,
+    chosen: &Chosen,
+    properties: Option<Vec<&str>>,
+) -> Result<Vectors, QueryError> {
+    let Some([property]) = properties.as_deref() else { return Ok(Vectors::default()) };
+    let (length, value) = match chosen.first_value(call.graph(), property)? {
+        Value::List(list) => (list.len(), 2 * size_of::<Value>() + list.len() * size_of::<Value>()),
+        _ => (1, size_of::<Value>()),
+    };
+    let kept = chosen.size.nodes.saturating_mul((length * size_of::<f32>()) as u64);
+    let read = chosen.size.nodes.saturating_mul(value as u64);
+    Ok(Vectors { read: read.saturating_add(kept), kept })
 }
 
 fn field(name: &str, kind: Kind, dialect: Dialect) -> Field {
@@ -170,6 +208,7 @@ fn field(name: &str, kind: Kind, dialect: Dialect) -> Field {
         Kind::Boolean => "BOOLEAN",
         Kind::Integers => "LIST<INTEGER>",
         Kind::Relationships => "LIST<RELATIONSHIP>",
+        Kind::Path => "PATH",
         Kind::Any => "ANY",
     };
     let name = match (name, dialect) {
@@ -233,7 +272,7 @@ impl Procedure for AlgorithmProcedure {
             choose(&Source::of_call(call, &check), &selection, both)
         };
         let chosen = chosen.map_err(|error| self.named(error))?;
-        let bytes = self.bytes(chosen.size, &config).map_err(|error| self.named(error))?;
+        let bytes = self.bytes(call, &chosen, &config).map_err(|error| self.named(error))?;
         if self.of.outcome == Outcome::Estimate {
             let size = (chosen.size.nodes, chosen.size.relationships);
             let room = call.limits().memory.map(|bytes| bytes as u64);
@@ -283,7 +322,7 @@ impl AlgorithmProcedure {
         let text = |key: &str| Ok::<_, QueryError>(config.text(key)?.map(Arc::<str>::from));
         let target = Target { property: text(property)?, relationship: text(relationship)? };
         let (pairs, name) = (self.of.algorithm.is_of_pairs(), &self.of.name);
-        if self.of.algorithm.written().is_none() {
+        if self.of.algorithm.written().is_none() && !self.of.algorithm.marks {
             return Err(wrong(format!("{name} has no values that nodes could store")));
         }
         if pairs && target.relationship.is_none() {
@@ -316,6 +355,7 @@ impl AlgorithmProcedure {
         let stop = move || limits.check().is_err();
         let progress = call.progress_of_threads();
         let control = Control::default().stopped_by(&stop).seen_by(&progress).on(&pool);
+        let routes = Routes::of(self.of.algorithm, &chosen);
         let found = match self.in_place(call, &chosen, config, &control)? {
             Some(output) => Found {
                 nodes: chosen.nodes(),
@@ -330,7 +370,8 @@ impl AlgorithmProcedure {
         let computed = begun.elapsed() - projected;
         let Output { columns, figures: mut own } = output;
         let count_of_nodes = count(nodes.len() as u64);
-        let rows = OutputRows { nodes, dialect: self.of.dialect, columns, next: 0 };
+        let dialect = self.of.dialect;
+        let rows = OutputRows { nodes, dialect, columns, next: 0, routes };
         let mut figures = Vec::new();
         if self.of.outcome != Outcome::Stream {
             let millis = |time: Duration| count(time.as_millis() as u64);
@@ -355,6 +396,19 @@ struct Found {
 }
 
 impl AlgorithmProcedure {
+    /// Lists that the kernel reads in place, where that is possible and not forbidden.
+    fn place(
+        &self,
+        call: &CallContext<'_>,
+        chosen: &Chosen,
+        config: &Config<'_>,
+    ) -> Result<Option<Place>, QueryError> {
+        let is_possible = self.of.algorithm.in_place.is_some()
+            && call.snapshot().is_some()
+            && config.get("sourceNodes").is_none();
+        Ok(if is_possible && !config.flag("packed", false)? { chosen.place() } else { None })
+    }
+
     /// Runs the kernel on storage itself, where that is possible and not forbidden.
     fn in_place(
         &self,
@@ -364,13 +418,10 @@ impl AlgorithmProcedure {
         control: &Control<'_>,
     ) -> Result<Option<Output>, QueryError> {
         let (Some(run), Some(place), Some(snapshot)) =
-            (self.of.algorithm.in_place, chosen.place(), call.snapshot())
+            (self.of.algorithm.in_place, self.place(call, chosen, config)?, call.snapshot())
         else {
             return Ok(None);
         };
-        if config.flag("packed", false)? {
-            return Ok(None);
-        }
         let Place { ty, direction, n } = place;
         let outgoing = InPlace::new(snapshot, ty, direction, n);
         let incoming = outgoing.reversed();
@@ -413,16 +464,4 @@ impl AlgorithmProcedure {
 struct Ran {
     rows: OutputRows,
     figures: Vec<Value>,
-}
-
-impl RowSource for OutputRows {
-    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
-        call.check()?;
-        let batch = self.batch(BATCH);
-        Ok(if self.next < self.len() { Chunk::More(batch) } else { Chunk::Last(batch) })
-    }
-
-    fn bytes(&self) -> usize {
-        OutputRows::bytes(self)
-    }
 }

@@ -137,12 +137,26 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Bytes of a projection of this size.
-    pub(super) fn bytes(self) -> u64 {
-        let per_edge = if self.weighted { 12 } else { 4 };
+    fn list_bytes(self) -> u64 {
+        self.relationships * if self.weighted { 12 } else { 4 }
+    }
+
+    /// Bytes of a projection of this size while it is read.
+    pub(super) fn reading_bytes(self) -> u64 {
         let gathered = if self.gathered { 16 * self.relationships } else { 0 };
-        // Pieces are joined: lists stand in memory twice for a while.
-        self.nodes * 24 + 2 * self.relationships * per_edge + gathered
+        // Pieces may be allocated up to twice their length, and are joined.
+        self.nodes * 32 + 3 * self.list_bytes() + gathered
+    }
+
+    /// Bytes of it from then on.
+    pub(super) fn bytes(self) -> u64 {
+        self.nodes * 24 + self.list_bytes()
+    }
+
+    /// Bytes of the nodes and their degrees both ways, where a kernel reads storage in place.
+    pub(super) fn bytes_in_place(self) -> u64 {
+        // Nodes as they were found, allocated up to twice, and as they are kept.
+        self.nodes * (24 + 8)
     }
 }
 
@@ -288,6 +302,18 @@ impl Chosen {
     /// Types and directions of the relationships; none for those that the graph holds itself.
     pub(super) fn parts(&self) -> Vec<(EdgeTypeId, Direction)> {
         self.resolved.parts.clone()
+    }
+
+    /// Value of a property of the first node, if there is one.
+    pub(super) fn first_value(&self, graph: &dyn Graph, key: &str) -> Result<Value, QueryError> {
+        let first = self.nodes.get(..1).unwrap_or_default();
+        let column = values(first, &self.held, graph, key)?;
+        Ok(if column.is_empty() { Value::Null } else { column.get(0) })
+    }
+
+    /// Property of the database that is the weight, and the weight of relationships without it.
+    pub(super) fn stored_weight(&self) -> Option<(PropertyKeyId, f64)> {
+        self.resolved.weight.as_ref().and_then(|(key, _, default)| Some(((*key)?, *default)))
     }
 
     /// True if every relationship is followed in both directions.

@@ -9,7 +9,7 @@ use super::algorithm::Algorithm;
 use super::catalog::Catalog;
 use super::config::wrong;
 use super::held::{HeldType, HeldValues};
-use super::output::{Nodes, OutputRows};
+use super::output::{Data, Nodes, OutputRows};
 use super::procedure::{BATCH, Dialect};
 use super::selection::Selection;
 
@@ -30,16 +30,30 @@ pub(super) struct Results<'a> {
     ends: Vec<usize>,
     /// Column of values.
     written: Option<usize>,
+    /// Nodes that are marked, ascending, if the rows are only those: see [`Algorithm::marks`].
+    marked: Option<Vec<u32>>,
 }
 
 impl<'a> Results<'a> {
     pub(super) fn new(algorithm: &'static Algorithm, rows: &'a OutputRows) -> Self {
         let nodes = Nodes(&rows.nodes, Dialect::Algo);
         let (ends, written) = (algorithm.node_columns().collect(), algorithm.written());
-        Self { algorithm, rows, nodes, ends, written }
+        let marked = algorithm.marks.then(|| match rows.columns.first() {
+            Some(Data::Vertices(list)) => list.clone(),
+            _ => Vec::new(),
+        });
+        Self { algorithm, rows, nodes, ends, written, marked }
+    }
+
+    /// Number of values, or of pairs.
+    fn len(&self) -> usize {
+        if self.marked.is_some() { self.rows.nodes.len() } else { self.rows.len() }
     }
 
     fn node(&self, end: usize, row: usize) -> Option<VertexId> {
+        if self.marked.is_some() {
+            return self.rows.nodes.get(row).copied();
+        }
         match self.rows.columns[*self.ends.get(end)?].value(row, &self.nodes) {
             Value::Vertex(node) => Some(node),
             _ => None,
@@ -47,6 +61,9 @@ impl<'a> Results<'a> {
     }
 
     fn value(&self, row: usize) -> Value {
+        if let Some(marked) = &self.marked {
+            return Value::Int(marked.binary_search(&(row as u32)).is_ok().into());
+        }
         self.written.map_or(Value::Null, |at| self.rows.columns[at].value(row, &self.nodes))
     }
 
@@ -57,7 +74,7 @@ impl<'a> Results<'a> {
         call: &mut CallContext<'_>,
         target: &Target,
     ) -> Result<u64, QueryError> {
-        let total = self.rows.len();
+        let total = self.len();
         let mut written = 0;
         for row in 0..total {
             if row % BATCH == 0 {
@@ -94,7 +111,7 @@ impl<'a> Results<'a> {
         target: &Target,
     ) -> Result<u64, QueryError> {
         let graph = catalog.find(name)?;
-        let total = self.rows.len();
+        let total = self.len();
         call.room(total.saturating_mul(2 * size_of::<VertexId>() + size_of::<Value>()), name)?;
         let written;
         match (&target.relationship, &target.property) {
@@ -123,8 +140,8 @@ impl<'a> Results<'a> {
     }
 
     fn values(&self, call: &CallContext<'_>) -> Result<HeldValues, QueryError> {
-        let mut found = Vec::with_capacity(self.rows.len());
-        for row in 0..self.rows.len() {
+        let mut found = Vec::with_capacity(self.len());
+        for row in 0..self.len() {
             if row % BATCH == 0 {
                 call.check()?;
             }

@@ -69,7 +69,7 @@ pub(super) struct Weight {
     /// Weight of relationships that do not have it.
     pub(super) default: Option<f64>,
     /// Weight of parallel relationships that become one.
-    merge: Option<Merge>,
+    pub(super) merge: Option<Merge>,
 }
 
 impl Weight {
@@ -489,10 +489,16 @@ impl Selection {
             Some(weight) => {
                 // Those that are counted have no value each.
                 let counted = weight.merge == Some(Merge::Count);
-                let key = graph.find_property_key(&weight.property).filter(|_| !counted);
+                // A graph that holds all its relationships reads none of the database.
+                let is_read = !counted && !self.held.alone;
+                let key = graph.find_property_key(&weight.property).filter(|_| is_read);
                 let held = self.held.types.iter().any(|ty| ty.values(&weight.name).is_some());
                 if key.is_none() && !held && !counted {
-                    let names = graph.property_key_names();
+                    let of_held = self.held.types.iter().flat_map(|ty| &ty.properties);
+                    let names = match self.held.alone {
+                        true => of_held.map(|(name, _)| name.to_string()).collect(),
+                        false => graph.property_key_names(),
+                    };
                     return Err(unknown("relationship has the property", &weight.property, names));
                 }
                 Some((key, Arc::clone(&weight.property), self.default_of(weight)))

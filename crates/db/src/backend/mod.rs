@@ -70,6 +70,15 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// If it is not retained.
     fn snapshot_at(&self, at: &At) -> Result<Box<SharedGraph<'_>>, QueryError>;
 
+    /// Refuses statements that write, where they cannot be committed. Asked once for each of them,
+    /// before it begins.
+    ///
+    /// # Errors
+    /// Whatever the client is to be told.
+    fn may_write(&self) -> Result<(), QueryError> {
+        Ok(())
+    }
+
     /// Begins a transaction, which sees everything that is committed. Asked once for each statement
     /// that writes, and for each transaction of several statements.
     ///

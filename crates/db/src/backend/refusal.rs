@@ -18,6 +18,7 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
         Error::Deadlock => (ErrorKind::Deadlock, "Deadlock"),
         Error::WaitTimedOut => (ErrorKind::TimedOut, "TimedOut"),
         Error::WaitTerminated => (ErrorKind::Terminated, "Terminated"),
+        Error::NotLeader { .. } => (ErrorKind::NotALeader, "NotALeader"),
         _ if error.is_retryable() => (ErrorKind::Conflict, "Conflict"),
         _ => (ErrorKind::Database, "DatabaseError"),
     };

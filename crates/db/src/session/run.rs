@@ -129,6 +129,9 @@ impl Session {
         lost: &mut Option<Box<dyn BackendTransaction>>,
     ) -> Result<QueryResult, QueryError> {
         if plan.in_transactions() && !plan.explains() {
+            if changes(plan) {
+                self.backend.may_write()?;
+            }
             let snapshot = self.backend.snapshot()?;
             let inputs = self.inputs(parameters, &began.context, &began.limits);
             let batches = Batches { session: self, limits: &began.limits };
@@ -146,6 +149,7 @@ impl Session {
                 plan.run(Access::Read(graph), inputs)
             });
         }
+        self.backend.may_write()?;
         let Began { listed, context, limits } = began;
         let restarts = lost.is_some();
         let mut transaction = match lost.take() {

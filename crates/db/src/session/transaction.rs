@@ -179,6 +179,7 @@ impl QueryTransaction {
         limits: &Limits,
     ) -> Result<QueryResult, QueryError> {
         let Self { session, transaction, .. } = self;
+        session.backend.may_write()?;
         let inputs = session.inputs(parameters, context, limits);
         let restarts = !self.seen && plan.writes();
         transaction.wait_for_writers(session.write_wait(limits, restarts));

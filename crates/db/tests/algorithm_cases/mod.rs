@@ -30,10 +30,20 @@ pub(crate) struct Case {
     pub(crate) edges: i64,
     /// Values that `write` leaves, if it can.
     pub(crate) written: Option<&'static str>,
+    /// True if rows are some of the nodes, and `write` tells them from the others.
+    pub(crate) marks: bool,
 }
 
-const PLAIN: Case =
-    Case { name: "", settings: "", needs: "", rows: &[], figures: &[], edges: 4, written: None };
+const PLAIN: Case = Case {
+    name: "",
+    settings: "",
+    needs: "",
+    rows: &[],
+    figures: &[],
+    edges: 4,
+    written: None,
+    marks: false,
+};
 
 pub(crate) const CASES: &[Case] = &[
     Case {
@@ -192,6 +202,15 @@ pub(crate) const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
+        name: "dfs",
+        settings: "sourceNode: $a",
+        needs: "sourceNode",
+        rows: &["a 0", "b 1", "c 2", "d 3"],
+        figures: &[("reachedNodes", "4"), ("depth", "3")],
+        written: Some("a 0, b 1, c 2, d 3"),
+        ..PLAIN
+    },
+    Case {
         name: "shortestPath",
         settings: "sourceNode: $a; targetNode: $d",
         needs: "sourceNode",
@@ -311,6 +330,8 @@ pub(crate) const CASES: &[Case] = &[
         edges: 8,
         rows: &["c"],
         figures: &[("articulationPointCount", "1")],
+        written: Some("a 0, b 0, c 1, d 0"),
+        marks: true,
         ..PLAIN
     },
     Case {

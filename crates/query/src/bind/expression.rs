@@ -38,6 +38,9 @@ impl Binder<'_> {
         if let Some(bound) = self.aggregated(e)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.of_object(e)? {
+            return Ok(bound);
+        }
         Ok(match &e.kind {
             ExprKind::Literal(literal) => Expr::Const(literal_value(literal)),
             ExprKind::List(items) => Expr::List(self.expressions(items)?),
@@ -419,6 +422,10 @@ impl Binder<'_> {
         if name == "gds.graph.exists" {
             self.arity(&name, call, 1, 1, e)?;
             return self.expression(&gds::graph_exists(call, e.span));
+        }
+        if name == "gds.util.nodeproperty" {
+            self.arity(&name, call, 3, 4, e)?;
+            return self.expression(&gds::node_property(call, e.span));
         }
         if name == "gds.graph.project" {
             let message = "gds.graph.project() stands alone as an item of RETURN or WITH";

@@ -2,8 +2,9 @@
 
 use telar_cypher::Span;
 use telar_cypher::ast::{
-    Call, Clause, Expr, ExprKind, FunctionCall, Name, Projection, ProjectionItem, QualifiedName,
-    Query, SingleQuery, Subquery, SubqueryBody, SubqueryKind, Yield, YieldItem,
+    Call, Clause, Expr, ExprKind, FunctionCall, Literal, Name, Projection, ProjectionItem,
+    QualifiedName, Query, Return, SingleQuery, Subquery, SubqueryBody, SubqueryKind, Yield,
+    YieldItem,
 };
 
 use super::Binder;
@@ -36,6 +37,41 @@ pub(super) fn graph_exists(call: &FunctionCall, span: Span) -> Expr {
     let body = SubqueryBody::Query(Query { first, unions: Vec::new(), span });
     let subquery = Subquery { kind: SubqueryKind::Exists, body };
     Expr { kind: ExprKind::Subquery(Box::new(subquery)), span }
+}
+
+/// `gds.util.nodeProperty(graph, node, property, label)` is the procedure of this name as an
+/// expression: `COLLECT { CALL gds.util.nodeProperty(...) YIELD value RETURN value }[0]`.
+pub(super) fn node_property(call: &FunctionCall, span: Span) -> Expr {
+    const VALUE: &str = "value";
+    let parts = ["gds", "util", "nodeProperty"].map(|part| named(part, span)).into();
+    let called = Call {
+        optional: false,
+        procedure: QualifiedName { parts, span },
+        arguments: Some(call.arguments.clone()),
+        yields: Some(Yield {
+            star: false,
+            items: vec![YieldItem { column: named(VALUE, span), alias: Some(named(HIDDEN, span)) }],
+            filter: None,
+            span,
+        }),
+        span,
+    };
+    let projection = Projection {
+        distinct: false,
+        star: false,
+        items: vec![item(variable(HIDDEN, span), VALUE)],
+        order_by: Vec::new(),
+        skip: None,
+        limit: None,
+        span,
+    };
+    let returns = Clause::Return(Return { projection, span });
+    let first = SingleQuery { clauses: vec![Clause::Call(called), returns], span };
+    let body = SubqueryBody::Query(Query { first, unions: Vec::new(), span });
+    let subquery = Subquery { kind: SubqueryKind::Collect, body };
+    let all = Expr { kind: ExprKind::Subquery(Box::new(subquery)), span };
+    let first = Expr { kind: ExprKind::Literal(Literal::Int(0)), span };
+    Expr { kind: ExprKind::Index { object: Box::new(all), index: Box::new(first) }, span }
 }
 
 /// The call of `gds.graph.project` that an item of a projection is.
@@ -80,6 +116,7 @@ const GRAPH: &str = "\0graph";
 const NAME: &str = "\0name";
 const PAIRS: &str = "\0pairs";
 const SETTINGS: &str = "\0settings";
+const HIDDEN: &str = "\0value";
 
 impl Binder<'_> {
     /// Binds a projection one of whose items is `gds.graph.project(name, source, target, ...)`,

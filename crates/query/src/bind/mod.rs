@@ -23,6 +23,7 @@ mod group;
 mod hint;
 mod kind;
 mod pattern;
+mod predicate;
 mod projection;
 mod schema;
 mod scope;
@@ -53,6 +54,9 @@ use crate::query_error::{ErrorKind, Position, QueryError};
 use crate::schema::SchemaCommand;
 use crate::watch;
 use scope::{Scope, Variable};
+
+pub use predicate::Read;
+pub(crate) use predicate::{Condition, bind_condition};
 
 /// Names that the database does not have of which a query is told, most.
 const UNKNOWN_MAX: usize = 100;
@@ -113,6 +117,8 @@ pub(crate) struct Binder<'a> {
     database: Option<Arc<str>>,
     /// Where the rows of `LOAD CSV` come from, for `linenumber()` and `file()`.
     csv: Option<CsvPlace>,
+    /// The object that a condition given as a text is on.
+    object: Option<predicate::Object>,
 }
 
 /// Slots that say where a row of `LOAD CSV` comes from.
@@ -129,21 +135,7 @@ pub(crate) fn bind(
     graph: &dyn Graph,
     procedures: &Procedures,
 ) -> Result<(Bound, Logical), QueryError> {
-    let mut binder = Binder {
-        source,
-        graph,
-        known_writes: writes::KnownWrites::default(),
-        procedures,
-        slots: Vec::new(),
-        unknown: Vec::new(),
-        scope: Scope::default(),
-        constants: Vec::new(),
-        constants_in_groups: false,
-        parameters: BTreeSet::new(),
-        aggregation: projection::Aggregation::Forbidden,
-        database: None,
-        csv: None,
-    };
+    let mut binder = Binder::new(source, graph, procedures);
     binder.find_database(statement)?;
     let (mut at, mut command, mut administration) = (None, None, None);
     let (plan, columns) = match &statement.kind {
@@ -202,14 +194,35 @@ pub(crate) fn bind(
 
 /// Whether a statement shows what the server knows, without expressions: they could read the graph.
 fn asks_only_server(kind: &StatementKind) -> bool {
-    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Settings, Users};
+    use ShowTarget::{CurrentUser, Databases, Privileges, Roles, Servers, Settings, Users};
     let StatementKind::Show(show) = kind else { return false };
     let CommandOutput { yields, filter, returns } = &show.output;
     let plain = yields.is_none() && filter.is_none() && returns.is_none();
     let target = &show.target;
     let users = matches!(target, Users { .. } | CurrentUser | Roles { .. } | Privileges(_));
     let settings = matches!(target, Settings { names } if names.is_empty());
-    plain && (users || settings || matches!(target, Databases(_)))
+    plain && (users || settings || matches!(target, Databases(_) | Servers))
+}
+
+impl<'a> Binder<'a> {
+    fn new(source: &'a str, graph: &'a dyn Graph, procedures: &'a Procedures) -> Self {
+        Self {
+            source,
+            graph,
+            known_writes: writes::KnownWrites::default(),
+            procedures,
+            slots: Vec::new(),
+            unknown: Vec::new(),
+            scope: Scope::default(),
+            constants: Vec::new(),
+            constants_in_groups: false,
+            parameters: BTreeSet::new(),
+            aggregation: projection::Aggregation::Forbidden,
+            database: None,
+            csv: None,
+            object: None,
+        }
+    }
 }
 
 impl Binder<'_> {

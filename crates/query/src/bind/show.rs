@@ -39,6 +39,7 @@ impl Binder<'_> {
                 arguments = self.expressions(names)?;
                 ("SHOW SETTINGS", show::settings(names.len()))
             }
+            ShowTarget::Servers => ("SHOW SERVERS", show::servers()),
             ShowTarget::Users { auth } => ("SHOW USERS", show::users(false, *auth)),
             ShowTarget::CurrentUser => ("SHOW CURRENT USER", show::users(true, false)),
             ShowTarget::Roles { populated, users } => {

@@ -70,7 +70,7 @@ impl<'p> Call<'p> {
                 QueryError::wrong_type(&field.of.to_string(), argument, &what)
             })?;
         }
-        procedure.run(&mut CallContext::new(cx, &**procedure), &arguments)
+        procedure.run(&mut CallContext::new(cx, &**procedure, &self.plan.yields), &arguments)
     }
 
     /// The next rows of a call; true if it may have more.
@@ -80,7 +80,7 @@ impl<'p> Call<'p> {
         cx: &mut Exec<'_>,
     ) -> Result<(RowBatch, bool), QueryError> {
         let procedure = &self.plan.procedure.0;
-        let chunk = source.next(&mut CallContext::new(cx, &**procedure))?;
+        let chunk = source.next(&mut CallContext::new(cx, &**procedure, &self.plan.yields))?;
         if procedure.mode().changes() {
             cx.count_writes()?;
         }

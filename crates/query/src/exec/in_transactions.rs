@@ -107,6 +107,7 @@ impl<'p> InTransactions<'p> {
         // What the subquery needs of the query around it outlives neither.
         let mut inner = Exec::new(Access::Own(transactions.begin()?), cx.inputs());
         inner.memory = Arc::clone(&cx.memory);
+        inner.nesting = cx.nesting;
         inner.deleted_vertices = cx.deleted_vertices.clone();
         inner.deleted_edges = cx.deleted_edges.clone();
         for row in 0..rows.rows() {

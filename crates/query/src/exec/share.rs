@@ -45,6 +45,7 @@ struct Common {
     used: Option<Arc<Used>>,
     ends: Arc<Mutex<KnownEnds>>,
     packed: Option<Arc<[Slot]>>,
+    nesting: u8,
 }
 
 /// Does one task.
@@ -117,7 +118,7 @@ impl Pace {
 }
 
 /// What tells a thread that its task is of no use any more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct StopSignal {
     /// The first task that failed.
     failed: Arc<AtomicUsize>,
@@ -244,7 +245,8 @@ impl<'t, S: Send> Team<'t, S> {
             for place in helpers {
                 let (team, profile) = (&self, profile.as_deref());
                 let (memory, used) = (Arc::clone(&cx.memory), cx.used.clone());
-                let common = Common { memory, used, ends: cx.ends(), packed: cx.packed.clone() };
+                let (packed, nesting) = (cx.packed.clone(), cx.nesting);
+                let common = Common { memory, used, ends: cx.ends(), packed, nesting };
                 scope.spawn(move |_| {
                     let _end = End(&team.helpers);
                     let mut common = Some(common);
@@ -283,7 +285,7 @@ impl<'t, S: Send> Team<'t, S> {
         let graph = counted.as_ref().map_or(graph, |counted| counted);
         let mut cx = Exec::new(Access::Read(graph), inputs);
         (cx.memory, cx.used, cx.ends) = (common.memory, common.used, Some(common.ends));
-        cx.packed = common.packed;
+        (cx.packed, cx.nesting) = (common.packed, common.nesting);
         cx.profile.clone_from(&own);
         heap::mark();
         watched(inputs.limits, || self.work(None, Some(place), &mut cx));

@@ -114,6 +114,8 @@ pub(crate) struct Exec<'g> {
     pub(crate) threads: Option<Threads<'g>>,
     /// Height of the plan: the frames that a stack must hold.
     pub(crate) levels: usize,
+    /// Number of statements whose procedures run this query inside of them.
+    pub(crate) nesting: u8,
     /// Signal that the result of this worker is not needed any more, while several threads run.
     pub(super) stop: Option<StopSignal>,
     /// Nodes that this query has deleted. With nodes that earlier statements of its transaction
@@ -171,6 +173,7 @@ impl<'g> Exec<'g> {
             updates: 0,
             threads,
             levels: 0,
+            nesting: 0,
             stop: None,
             deleted_vertices,
             deleted_edges: HashSet::new(),

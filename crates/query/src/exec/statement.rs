@@ -6,7 +6,7 @@ use std::sync::Arc;
 use telar_graph::update::IndexedObjects;
 use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, ValueMap, VertexId};
 
-use super::{Exec, create, delete, set};
+use super::{Access, Exec, Inputs, create, delete, set};
 use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
 use crate::query_error::QueryError;
@@ -53,6 +53,17 @@ impl Statement for Exec<'_> {
         let ended = self.limits().terminated.as_ref()?;
         let all = self.procedures.running.all().into_iter();
         all.map(|(_, entry)| entry).find(|entry| Arc::ptr_eq(&entry.ended, ended))
+    }
+
+    fn nested<'a>(&'a self, parameters: &'a ValueMap) -> Exec<'a> {
+        let inputs = Inputs { parameters, threads: self.threads, ..self.inputs() };
+        let mut inner = Exec::new(Access::Read(Exec::graph(self)), inputs);
+        inner.memory = Arc::clone(&self.memory);
+        inner.deleted_vertices.clone_from(&self.deleted_vertices);
+        inner.deleted_edges.clone_from(&self.deleted_edges);
+        inner.stop.clone_from(&self.stop);
+        inner.nesting = self.nesting + 1;
+        inner
     }
 
     fn create_node(

@@ -8,6 +8,7 @@ use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, Value
 
 use super::changes::Changes;
 use super::{Mode, Procedure, Procedures};
+use crate::batch::Slot;
 use crate::exec::Exec;
 use crate::host::Host;
 use crate::query_error::{ErrorKind, QueryError};
@@ -27,6 +28,7 @@ pub(crate) trait Statement {
     fn procedures(&self) -> &Procedures;
     fn host(&self) -> Option<&dyn Host>;
     fn entry(&self) -> Option<Arc<Entry>>;
+    fn nested<'a>(&'a self, parameters: &'a ValueMap) -> Exec<'a>;
 
     fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError>;
     fn create_relationship(
@@ -53,11 +55,17 @@ pub(crate) trait Statement {
 pub struct CallContext<'a> {
     statement: &'a mut dyn Statement,
     mode: Mode,
+    /// Number of each column that is used, with its slot.
+    yields: &'a [(usize, Slot)],
 }
 
 impl<'a> CallContext<'a> {
-    pub(crate) fn new(cx: &'a mut Exec<'_>, procedure: &dyn Procedure) -> Self {
-        Self { statement: cx, mode: procedure.mode() }
+    pub(crate) fn new(
+        cx: &'a mut Exec<'_>,
+        procedure: &dyn Procedure,
+        yields: &'a [(usize, Slot)],
+    ) -> Self {
+        Self { statement: cx, mode: procedure.mode(), yields }
     }
 }
 
@@ -81,6 +89,13 @@ impl CallContext<'_> {
             return Err(QueryError::runtime(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(Changes { statement: self.statement })
+    }
+
+    /// True if the statement uses this column of the procedure. One that it does not use may be
+    /// null, where its values cost something.
+    #[must_use]
+    pub fn uses_column(&self, column: usize) -> bool {
+        self.yields.iter().any(|(used, _)| *used == column)
     }
 
     /// Fails if the statement is to end: asked in every loop that can be long, at least each
@@ -142,6 +157,12 @@ impl CallContext<'_> {
     #[must_use]
     pub fn host(&self) -> Option<&dyn Host> {
         self.statement.host()
+    }
+
+    /// State of a query that runs inside of this statement: on its graph, under its limits, in its
+    /// memory. It only reads.
+    pub(crate) fn nested<'c>(&'c self, parameters: &'c ValueMap) -> Exec<'c> {
+        self.statement.nested(parameters)
     }
 
     /// The transaction that calls, as it is listed.

@@ -10,9 +10,6 @@ use super::{CallContext, Field, Procedures, Rows};
 use crate::host::{Host, ShownConnection, ShownDatabase, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 
-/// Seconds for which drivers may rely on a routing table: there is one server, which stays.
-const ROUTES_LAST_S: i64 = 300;
-
 /// Columns that describe a connection that is to be ended.
 const ENDED: [(&str, &str); 3] =
     [("connectionId", "STRING"), ("username", "STRING"), ("message", "STRING")];
@@ -67,17 +64,24 @@ pub(super) fn add(procedures: &mut Procedures) {
 
 fn routes(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
     let host = host(call, "dbms.routing.getRoutingTable()")?;
-    if let Some(Value::String(name)) = arguments.get(1) {
-        let called = |other: &str| other.eq_ignore_ascii_case(name);
-        let known = |shown: &ShownDatabase| {
-            called(&shown.name) || shown.aliases.iter().any(|alias| called(alias))
-        };
-        if !host.databases().iter().any(known) {
-            let message = format!("there is no database '{name}' to route to");
-            let kind = ErrorKind::DatabaseNotFound;
-            return Err(QueryError::runtime(kind, "DatabaseNotFound", message));
+    let databases = host.databases();
+    let wanted = match arguments.get(1) {
+        Some(Value::String(name)) => {
+            let called = |other: &str| other.eq_ignore_ascii_case(name);
+            let known = |shown: &&ShownDatabase| {
+                called(&shown.name) || shown.aliases.iter().any(|alias| called(alias))
+            };
+            databases.iter().find(known).ok_or_else(|| {
+                let message = format!("there is no database '{name}' to route to");
+                let kind = ErrorKind::DatabaseNotFound;
+                QueryError::runtime(kind, "DatabaseNotFound", message)
+            })?
         }
-    }
+        _ => match databases.iter().find(|shown| shown.home) {
+            Some(shown) => shown,
+            None => return Ok(Rows::new()),
+        },
+    };
     let asked = match arguments.first() {
         Some(Value::Map(context)) => context.get("address"),
         _ => None,
@@ -86,13 +90,12 @@ fn routes(call: &CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryErro
         Some(Value::String(address)) => Some(&**address),
         _ => None,
     };
-    let Some(address) = host.bolt_address(asked) else { return Ok(Rows::new()) };
-    let server = |role: &str| {
-        let addresses = Value::list([address.as_str()]);
+    let Some(routes) = host.routes(&wanted.name, asked) else { return Ok(Rows::new()) };
+    let servers = routes.roles().map(|(role, addresses)| {
+        let addresses = Value::list(addresses.iter().map(String::as_str));
         Value::map([("addresses", addresses), ("role", role.into())])
-    };
-    let servers = Value::list(["WRITE", "READ", "ROUTE"].map(server));
-    Ok(vec![vec![ROUTES_LAST_S.into(), servers]])
+    });
+    Ok(vec![vec![routes.seconds.into(), Value::list(servers)]])
 }
 
 fn host<'c>(call: &'c CallContext<'_>, what: &str) -> Result<&'c dyn Host, QueryError> {

@@ -1,11 +1,12 @@
 //! The rows of `SHOW` and `TERMINATE`, in the columns of Neo4j 5.
 
 mod graph_functions;
+mod servers;
 
 use std::fmt;
 use std::sync::Arc;
 
-use telar_cypher::ast::{self, ConstraintFilter, DatabaseFilter, EntityKind};
+use telar_cypher::ast::{self, ConstraintFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{
@@ -17,10 +18,11 @@ use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signatu
 use crate::aggregate;
 use crate::expr::print;
 use crate::function::{self, Moment};
-use crate::host::{ShownDatabase, ShownSetting, ShownUser, needs_server};
+use crate::host::{ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
 use crate::schema::{LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, type_name};
+pub(crate) use servers::{databases, servers};
 
 type Returned = Result<Rows, QueryError>;
 type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
@@ -408,72 +410,6 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
         Ok(rows)
     };
     Shown::new("Every function.", Vec::new(), &columns, run).shows_before("signature")
-}
-
-/// `SHOW DATABASES`. Without a server there is one.
-pub(crate) fn databases(filter: &DatabaseFilter) -> Shown {
-    let columns = [
-        ("name", S),
-        ("type", S),
-        ("aliases", L),
-        ("access", S),
-        ("address", S),
-        ("role", S),
-        ("writer", B),
-        ("requestedStatus", S),
-        ("currentStatus", S),
-        ("statusMessage", S),
-        ("default", B),
-        ("home", B),
-        ("constituents", L),
-        ("lastCommittedTxn", I),
-    ];
-    let named = matches!(filter, DatabaseFilter::Named(_));
-    let (default, home) = (*filter == DatabaseFilter::Default, *filter == DatabaseFilter::Home);
-    let arguments = if named { vec![Field::new("name", S)] } else { Vec::new() };
-    let run = move |call: &CallContext<'_>, arguments: &[Value]| {
-        let mut found = match call.host() {
-            Some(host) => host.databases(),
-            None => vec![ShownDatabase {
-                name: call.procedures().database.clone(),
-                kind: "standard",
-                aliases: Vec::new(),
-                wanted: true,
-                online: true,
-                message: String::new(),
-                default: true,
-                home: true,
-                last_commit: Some(call.graph().read_ts()),
-            }],
-        };
-        if let Some(Value::String(asked)) = arguments.first() {
-            let called = |name: &Arc<str>| asked.eq_ignore_ascii_case(name);
-            found.retain(|database| called(&database.name) || database.aliases.iter().any(called));
-        }
-        found.retain(|database| (!default || database.default) && (!home || database.home));
-        Ok(found.into_iter().map(database_row).collect())
-    };
-    Shown::new("Databases.", arguments, &columns, run).shows_before("lastCommittedTxn")
-}
-
-fn database_row(database: ShownDatabase) -> Vec<Value> {
-    let status = |online| Value::from(if online { "online" } else { "offline" });
-    vec![
-        database.name.into(),
-        database.kind.into(),
-        Value::list(database.aliases),
-        "read-write".into(),
-        Value::Null,
-        "primary".into(),
-        true.into(),
-        status(database.wanted),
-        status(database.online),
-        database.message.into(),
-        database.default.into(),
-        database.home.into(),
-        Value::list::<&str>([]),
-        database.last_commit.map(|ts| ts.get() as i64).into(),
-    ]
 }
 
 /// `SHOW SETTINGS`, with so many arguments that name some.

@@ -34,8 +34,6 @@ use crate::net::{WaitEnd, WaitLimit};
 /// What the server says it is. Drivers refuse what does not begin with `Neo4j/`, and tools decide
 /// by the version what they can ask for.
 const AGENT: &str = concat!("Neo4j/5.26.0+telar-", env!("CARGO_PKG_VERSION"));
-/// Seconds for which clients may rely on what ROUTE says: there is one server, which stays.
-const ROUTES_LAST_S: i64 = 300;
 
 /// What can be asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -239,10 +237,7 @@ impl Connection<'_> {
         self.link.set_wait_limit(WaitLimit::per_call(per_call));
         let failure = match ended {
             None => return done,
-            Some(WaitEnd::Cancelled) => {
-                let message = "the transaction was terminated, and undone";
-                Failure::new("Neo.TransientError.Transaction.Terminated", message)
-            }
+            Some(WaitEnd::Cancelled) => self.client.terminated(&wanted.options),
             Some(WaitEnd::TimedOut) => {
                 let (_, whose) = limit.unwrap_or_default();
                 let message = format!("the transaction took longer than it may{whose}: undone");
@@ -295,7 +290,7 @@ impl Connection<'_> {
         if self.link.since(5, 8) { self.client.database_name(name).ok() } else { None }
     }
 
-    /// Says which servers there are: this one, for everything.
+    /// Says which servers there are: this one for everything, or the nodes of the cluster.
     fn route(
         &mut self,
         context: &ValueMap,
@@ -307,27 +302,26 @@ impl Connection<'_> {
             let name = extra::text(extra, "db")?.filter(|name| !name.is_empty());
             let address = extra::text(context, "address")?;
             let found = self.client.database_name(name.as_deref())?;
+            let asked = address.as_ref().or(self.reached_at.as_ref());
+            let routes = self.shared.dbms.routes(&found, asked.map(String::as_str));
             // By the name that was asked for, if any: the Python driver looks the table up by it.
-            Ok((name.unwrap_or_else(|| found.to_string()), address))
+            Ok((name.unwrap_or_else(|| found.to_string()), routes.unwrap_or_default()))
         };
-        let (database, address) = match asked() {
+        let (database, routes) = match asked() {
             Ok(asked) => asked,
             Err(failure) => return self.refuse(&failure),
         };
-        let advertised = self.shared.settings.advertised.clone();
-        let known = advertised.or(address).or_else(|| self.reached_at.clone());
-        let address = known.unwrap_or_else(|| self.shared.address.to_string());
         self.link.success(|map| {
             let mut table = SmallMap::new(map.entry("rt"));
-            table.int("ttl", ROUTES_LAST_S);
+            table.int("ttl", routes.seconds);
             table.string("db", &database);
             let servers = table.entry("servers");
-            put::list(servers, 3);
-            for role in ["WRITE", "READ", "ROUTE"] {
+            put::list(servers, routes.roles().count());
+            for (role, who) in routes.roles() {
                 let mut server = SmallMap::new(servers);
                 let addresses = server.entry("addresses");
-                put::list(addresses, 1);
-                put::string(addresses, &address);
+                put::list(addresses, who.len());
+                who.iter().for_each(|address| put::string(addresses, address));
                 server.string("role", role);
             }
         });

@@ -4,6 +4,7 @@ mod admin;
 mod backup;
 mod bench;
 mod check;
+mod cluster;
 mod compact;
 mod config;
 mod demo;
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Bench(bench::Options),
     /// Verify every checksum and invariant of a database or a backup
     Check(check::Options),
+    /// Start a cluster on this machine, or show the state of one
+    Cluster(cluster::Options),
     /// Rewrite the store file without its free pages
     Compact(compact::Options),
     /// Show and check the settings of a server
@@ -79,6 +82,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Backup(options) => backup::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Check(options) => check::run(&options),
+        Command::Cluster(options) => cluster::run(&options),
         Command::Compact(options) => compact::run(&options),
         Command::Config(options) => config::run(&options),
         Command::Demo(options) => demo::run(&options),

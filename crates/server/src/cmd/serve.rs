@@ -13,8 +13,10 @@ use anyhow::{Context, bail};
 use clap::Args;
 use telar_cli::allocator;
 use telar_db::query::budget::Budget;
-use telar_server::config::{Config, Loaded};
-use telar_server::dbms::{Dbms, DbmsSettings, FirstLogin, Security, StatementLimits};
+use telar_server::config::{Config, Loaded, NodeRole};
+use telar_server::dbms::{
+    ClusterSettings, Dbms, DbmsSettings, FirstLogin, Security, StatementLimits,
+};
 use telar_server::logs::{self, Destination, Watch};
 use telar_server::metrics::Metrics;
 use telar_server::net::tls::Certificate;
@@ -43,6 +45,7 @@ const GIVE_BACK: Duration = Duration::from_secs(2);
 #[command(after_help = "Examples:
   telar serve graph.telar
   telar serve --memory --no-auth --bolt 127.0.0.1:0
+  telar serve a.telar --cluster dir:/srv/store --node a
   telar serve --config telar.toml --set limits.statement_timeout=1m")]
 pub(crate) struct Options {
     /// Directory of the databases, made if there is none [store.path]
@@ -77,6 +80,12 @@ pub(crate) struct Options {
     /// Refuse Bolt connections that are not encrypted [tls.required]
     #[arg(long, requires = "tls_cert")]
     tls_required: bool,
+    /// Serve copies of the databases of a cluster, whose nodes share this store [cluster.store]
+    #[arg(long, value_name = "URL", requires = "node", conflicts_with = "memory")]
+    cluster: Option<String>,
+    /// What this node is called in the cluster [cluster.node]
+    #[arg(long, value_name = "NAME")]
+    node: Option<String>,
     /// Seconds that open transactions have to finish in when the server is told to stop
     /// [shutdown.grace: 10]
     #[arg(long, value_name = "SECONDS")]
@@ -106,6 +115,8 @@ impl Options {
             ("--tls-cert", "tls.certificate", path(&self.tls_cert)),
             ("--tls-key", "tls.key", path(&self.tls_key)),
             ("--tls-required", "tls.required", is(self.tls_required, "true")),
+            ("--cluster", "cluster.store", self.cluster.clone()),
+            ("--node", "cluster.node", self.node.clone()),
             ("--grace", "shutdown.grace", self.grace.map(|s| s.to_string())),
         ];
         let said = all
@@ -150,8 +161,20 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
         import_folder: config.import_folder.clone(),
         backup_folder: config.backup_folder.clone(),
         audit_log: config.log_audit.clone(),
+        cluster: cluster_settings(config),
         shown: loaded.shown().into(),
     }
+}
+
+/// The cluster that the server is a node of, if it is one.
+fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
+    let (store, node) = config.cluster_store.as_ref().zip(config.cluster_node.as_ref())?;
+    Some(ClusterSettings {
+        store: store.0.clone(),
+        name: config.cluster_name.clone(),
+        node: node.clone(),
+        votes: config.cluster_role == NodeRole::Voter,
+    })
 }
 
 /// What a server holds at most if nobody says: the system and its file cache need some, too.
@@ -242,6 +265,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     }
     tracing::info!("stopping; once more to stop at once");
     notify::stopping();
+    dbms.hand_over();
     std::thread::spawn(move || {
         while signals.block_on(signal.next()) == Told::Reload {}
         std::process::exit(130);
@@ -249,6 +273,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if !server.shut_down(config.shutdown_grace) {
         bail!("statements went on that were told to end");
     }
+    dbms.leave();
     last(dbms).context("a statement still uses the databases")?.close()?;
     tracing::info!("stopped");
     Ok(ExitCode::SUCCESS)

@@ -87,6 +87,39 @@ choice! {
     }
 }
 
+choice! {
+    /// What a node of a cluster is for.
+    NodeRole {
+        /// It may lead.
+        Voter = "voter",
+        /// It only follows.
+        Replica = "replica",
+    }
+}
+
+/// URL of a cluster's store, whose password nobody is to see.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(pub String);
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("StoreUrl").field(&self.show()).finish()
+    }
+}
+
+impl Kind for StoreUrl {
+    const FORM: &'static str = "A URL: dir:PATH, etcd://HOST, postgres://HOST/DATABASE";
+
+    fn read(text: &str) -> Result<Self, String> {
+        let read = telar_cluster::store::StoreUrl::parse(text);
+        read.map(|_| Self(text.to_owned())).map_err(|e| e.to_string())
+    }
+
+    fn show(&self) -> String {
+        telar_cluster::store::without_password(&self.0)
+    }
+}
+
 /// Which statements are logged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueryLog {

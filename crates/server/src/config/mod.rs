@@ -20,7 +20,7 @@ use telar_db::{Durability, Retention};
 use crate::dbms::Isolations;
 use crate::http::{self, Allowed};
 
-pub use kind::{Bytes, Kind, LogFormat, LogLevel, Password, QueryLog};
+pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
 pub use load::{Loaded, Origin, Problem, load};
 
 /// A setting: how it is called, what it means, how it is read and shown.
@@ -186,6 +186,15 @@ settings! {
         "Whether parameters are logged with statements. Passwords in commands never are.";
     "log.audit" log_audit: Option<PathBuf> = None,
         "Where logins and commands for the server are recorded. Unset: dbms/audit.log below store.path.";
+    "cluster.store" cluster_store: Option<StoreUrl> = None,
+        "Store that the nodes of a cluster share: dir:PATH, etcd://... or postgres://... Unset: the \
+         server is no node of a cluster.";
+    "cluster.name" cluster_name: String = "telar".to_owned(),
+        "Name of the cluster: several may share a store.";
+    "cluster.node" cluster_node: Option<String> = None,
+        "Name of this node in the cluster, another one on each.";
+    "cluster.role" cluster_role: NodeRole = NodeRole::Voter,
+        "Whether this node may lead: a replica only follows.";
     "shutdown.grace" shutdown_grace: Duration = seconds(10),
         "How long open transactions may go on when the server is told to stop.";
 }
@@ -267,6 +276,18 @@ impl Config {
             all.push(
                 "with http.allowed_origins = \"*\" and without auth.enabled every web page that \
                  somebody looks at could do everything: name the origins",
+            );
+        }
+        if self.cluster_store.is_some() != self.cluster_node.is_some() {
+            all.push("cluster.store and cluster.node need each other");
+        }
+        if self.cluster_store.is_some() && self.store_memory {
+            all.push("a node of a cluster keeps its copies in a folder: name store.path");
+        }
+        if self.cluster_store.is_some() && self.durability != Durability::Full {
+            all.push(
+                "in a cluster a commit returns once the store has it: leave store.durability at \
+                 full",
             );
         }
         if self.user_share > 100 {

@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
-    Counters, ErrorKind, Host, Prepared, QueryError, Running, ServerCommand, ShownConnection,
-    ShownDatabase, ShownPrivilege, ShownSetting, ShownUser,
+    Counters, ErrorKind, Host, Prepared, QueryError, Routes, Running, ServerCommand,
+    ShownConnection, ShownDatabase, ShownPrivilege, ShownServer, ShownSetting, ShownUser,
 };
 
 use super::Dbms;
@@ -100,7 +100,7 @@ impl Caller {
 
     /// Whether a name is that of the database that is used.
     pub(super) fn is_here(&self, name: &str) -> bool {
-        *name == *self.database || (name == ALIAS && self.database == *self.dbms.default.name())
+        *name == *self.database || (name == ALIAS && self.database == *self.dbms.default_name())
     }
 
     /// The user with whose rights statements run, if anybody has any, as long as all who are part
@@ -155,7 +155,7 @@ impl Caller {
     }
 
     fn given<'a>(&'a self, by: &'a str) -> Given<'a> {
-        Given { by, default: self.dbms.default.name() }
+        Given { by, default: self.dbms.default_name() }
     }
 
     /// Hashes the passwords of a command, and compares the old one.
@@ -387,6 +387,14 @@ impl Host for Caller {
         }
     }
 
+    fn servers(&self) -> Result<Vec<ShownServer>, QueryError> {
+        let state = self.dbms.state();
+        match self.identity.user(&state)? {
+            Some(user) if !user.is_admin() => Err(self.refuse("seeing servers", user)),
+            _ => Ok(self.dbms.servers()),
+        }
+    }
+
     fn running(&self) -> Vec<(Arc<str>, Arc<Running>)> {
         let running = |database: Arc<super::Database>| {
             (Arc::clone(database.name()), Arc::clone(database.runtime().running()))
@@ -399,10 +407,8 @@ impl Host for Caller {
         self.dbms.clients.shown(|user| all || *user == *own)
     }
 
-    fn bolt_address(&self, asked: Option<&str>) -> Option<String> {
-        let (advertised, listens) = self.dbms.bolt.get()?;
-        let asked = || asked.map(str::to_owned);
-        Some(advertised.clone().or_else(asked).unwrap_or_else(|| listens.to_string()))
+    fn routes(&self, database: &str, asked: Option<&str>) -> Option<Routes> {
+        self.dbms.routes(database, asked)
     }
 
     fn end_connection(&self, id: &str) -> Option<Arc<str>> {

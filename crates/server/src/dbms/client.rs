@@ -244,6 +244,20 @@ impl Client {
         caller.map_or(Ok(()), |caller| caller.still_allows())
     }
 
+    /// Why something of this client was terminated from outside that was to run as `options` say:
+    /// somebody ended it, or this node leads the database no more.
+    pub(crate) fn terminated(&self, options: &Options) -> Failure {
+        let name = self.database_name(options.database.as_deref()).ok();
+        let copy = name.and_then(|name| self.dbms.copy(&name));
+        match copy.filter(|copy| options.access == AccessMode::Write && !copy.leads()) {
+            Some(copy) => copy.not_a_leader().into(),
+            None => {
+                let message = "the transaction was terminated, and undone";
+                Failure::new("Neo.TransientError.Transaction.Terminated", message)
+            }
+        }
+    }
+
     /// Logs out: until the next login nothing can be done.
     pub fn logout(&self) {
         *self.connected.identity.lock() = None;
@@ -256,7 +270,12 @@ impl Client {
     pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
         let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
-        Ok(Arc::clone(self.database(name, &identity, &state)?.name()))
+        let home = || Ok::<_, Failure>(self.dbms.home(&state, identity.user(&state)?));
+        let name = name.map_or_else(home, |name| Ok(name.into()))?;
+        match self.dbms.reopening(&name) {
+            Some(name) => Ok(name),
+            None => Ok(Arc::clone(self.dbms.database(Some(&name))?.name())),
+        }
     }
 
     fn database(
@@ -348,7 +367,7 @@ impl Client {
         };
         let database = self.database(options.database.as_deref(), &identity, &state)?;
         let settings = self.dbms.settings();
-        let is_default = Arc::ptr_eq(&database, &self.dbms.default);
+        let is_default = database.name() == self.dbms.default_name();
         let said = isolation::wanted(&options.metadata)?;
         let isolation = options.isolation.or(said);
         let isolation =

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use telar_db::maintenance::{Manifest, time};
-use telar_db::query::{Procedures, QueryError};
+use telar_db::query::{ErrorKind, Procedures, QueryError};
 use telar_db::{Backend, Runtime, Session, Settings};
 
+use super::cluster::{LocalCopy, ReplicaBackend, TRANSFER, Transfer};
 use super::failure::{no_database, unavailable};
 use super::{procedures, store};
 
@@ -23,6 +24,8 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     runtime: Arc<Runtime>,
     last_backup: Arc<LastBackup>,
+    /// The copy that it is of a database of a cluster, and the number of that opening.
+    copy: Option<(LocalCopy, u64)>,
     end: Mutex<Option<End>>,
     // These are dropped last, when the files are closed.
     doomed: Doomed,
@@ -66,6 +69,8 @@ impl LastBackup {
 pub(super) enum End {
     Dropped,
     Stopped,
+    /// This node led it, and leads no more.
+    Deposed,
 }
 
 /// A folder that is removed when this is dropped.
@@ -93,15 +98,38 @@ impl Database {
         engine: telar_db::Database,
         backups: Option<PathBuf>,
     ) -> Self {
-        let name = name.into();
+        let backend = Arc::new(engine.clone());
+        Self::with_backend(name.into(), engine, backend, None, backups)
+    }
+
+    /// A copy of a database of a cluster; `number` says which opening of it.
+    pub(super) fn replicated(
+        name: impl Into<Arc<str>>,
+        (copy, number): (LocalCopy, u64),
+        engine: telar_db::Database,
+        backups: Option<PathBuf>,
+    ) -> Self {
+        let backend = ReplicaBackend { engine: engine.clone(), copy: copy.clone() };
+        Self::with_backend(name.into(), engine, Arc::new(backend), Some((copy, number)), backups)
+    }
+
+    fn with_backend(
+        name: Arc<str>,
+        engine: telar_db::Database,
+        backend: Arc<dyn Backend>,
+        copy: Option<(LocalCopy, u64)>,
+        backups: Option<PathBuf>,
+    ) -> Self {
         let mut procedures = Procedures::builtin();
         procedures.database = Arc::clone(&name);
         let last_backup = Arc::new(LastBackup::find(&engine, backups.as_deref()));
         procedures::add(&mut procedures, &engine, backups, &last_backup);
+        if let Some((copy, _)) = &copy {
+            procedures.add(TRANSFER, Arc::new(Transfer::new(copy.clone())));
+        }
         let runtime = Arc::new(Runtime::new(procedures));
-        let backend = Arc::new(engine.clone());
         let (end, doomed, open) = (Mutex::default(), Doomed::default(), Arc::default());
-        Self { name, engine, backend, runtime, last_backup, end, doomed, open }
+        Self { name, engine, backend, runtime, last_backup, copy, end, doomed, open }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -155,9 +183,23 @@ impl Database {
         Session::with_backend(Arc::clone(&self.backend), Arc::clone(&self.runtime))
     }
 
+    /// The copy that it is, of a database of a cluster.
+    pub(super) fn copy(&self) -> Option<&LocalCopy> {
+        self.copy.as_ref().map(|(copy, _)| copy)
+    }
+
+    /// Number of the opening of its copy.
+    pub(super) fn copy_number(&self) -> Option<u64> {
+        self.copy.as_ref().map(|(_, number)| *number)
+    }
+
     /// Closes the database with a checkpoint, if nobody else holds it.
     pub(super) fn close(self: Arc<Self>) -> Result<(), telar_db::Error> {
-        Arc::into_inner(self).map_or(Ok(()), |this| this.engine.close())
+        let Some(this) = Arc::into_inner(self) else { return Ok(()) };
+        let Self { engine, copy, .. } = this;
+        // Its threads end first: nothing is applied to what is closed.
+        drop(copy);
+        engine.close()
     }
 
     /// Something that is there until the files are closed.
@@ -178,6 +220,12 @@ impl Database {
             None => error,
             Some(End::Dropped) => no_database(&self.name),
             Some(End::Stopped) => unavailable(&self.name, "it was stopped"),
+            // Not every error: of a commit whose outcome is not known nobody may say that it can be
+            // tried again.
+            Some(End::Deposed) if error.kind == ErrorKind::Terminated => {
+                self.copy().map_or(error, LocalCopy::not_a_leader)
+            }
+            Some(End::Deposed) => error,
         }
     }
 }

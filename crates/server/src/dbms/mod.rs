@@ -16,8 +16,9 @@
 //! - `database`: an open database, `procedures`: what can be called in it beside the built-in ones.
 //! - `passwords`, `attempts`: logging in, at a bounded cost.
 //! - `audit`: who did what, `observer`: who is told of every statement.
+//! - `cluster`: the same on several nodes.
 //! - `isolation`: how transactions are isolated.
-//! - `quota`: places, shared out among users.
+//! - `quota`: places, shared out among users, `routes`: where drivers turn.
 //! - `settings`: what can be set, `names`: what users and databases may be called.
 //! - `bookmark`: names of commits, `failure`: what a client is told.
 
@@ -27,6 +28,7 @@ mod bookmark;
 mod caller;
 mod client;
 mod clients;
+mod cluster;
 mod database;
 mod failure;
 mod isolation;
@@ -35,6 +37,7 @@ mod observer;
 mod passwords;
 mod procedures;
 mod quota;
+mod routes;
 mod settings;
 mod state;
 mod store;
@@ -60,6 +63,7 @@ use attempts::Attempts;
 use audit::{Audit, Event};
 use caller::Identity;
 use clients::Clients;
+use cluster::{Cluster, Keeper, refuse_copies};
 use database::End;
 use failure::{no_database, storage, unavailable};
 use passwords::{Attempt, Passwords};
@@ -69,6 +73,7 @@ use store::{Store, crash_point};
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
+pub use cluster::{ClusterSettings, DatabaseReport, Report};
 pub use database::Database;
 pub use failure::Failure;
 pub use isolation::{
@@ -95,7 +100,8 @@ pub struct Dbms {
     change: Mutex<()>,
     /// The databases beside the default one.
     others: RwLock<BTreeMap<String, Live>>,
-    default: Arc<Database>,
+    /// Always online without a cluster.
+    default: RwLock<Live>,
     system: Arc<Database>,
     passwords: Passwords,
     attempts: Attempts,
@@ -110,6 +116,9 @@ pub struct Dbms {
     /// A place for each that may run at once, if that is limited.
     transactions: Option<Arc<Quota>>,
     observer: OnceLock<Arc<dyn Observer>>,
+    /// The cluster that it is a node of.
+    cluster: Option<Cluster>,
+    keeper: Mutex<Option<Keeper>>,
     /// Where drivers reach it: what is advertised, and where it listens.
     bolt: OnceLock<(Option<String>, SocketAddr)>,
 }
@@ -125,7 +134,7 @@ pub enum FirstLogin {
     Expired,
 }
 
-/// A database beside the default one.
+/// A database, as far as clients can use it.
 #[derive(Debug)]
 enum Live {
     Online(Arc<Database>),
@@ -133,6 +142,32 @@ enum Live {
     Stopped(Weak<()>),
     /// It could not be opened.
     Failed(String),
+    /// This node led it, and its copy is being opened anew.
+    Reopening,
+}
+
+impl Live {
+    /// The database, if it is online.
+    fn online(&self) -> Option<&Arc<Database>> {
+        match self {
+            Self::Online(database) => Some(database),
+            Self::Stopped(_) | Self::Failed(_) | Self::Reopening => None,
+        }
+    }
+
+    /// The database.
+    ///
+    /// # Errors
+    /// If it cannot be used.
+    fn usable(&self, name: &str) -> Result<Arc<Database>, Failure> {
+        Err(match self {
+            Self::Online(database) => return Ok(Arc::clone(database)),
+            Self::Stopped(_) => unavailable(name, "it was stopped"),
+            Self::Failed(why) => unavailable(name, why),
+            Self::Reopening => unavailable(name, "this node led it, and is opening it anew"),
+        }
+        .into())
+    }
 }
 
 impl Dbms {
@@ -148,12 +183,22 @@ impl Dbms {
                 format!("the default database cannot be called '{name}' (store.default_database)");
             return Err(failure::invalid(message).into());
         }
+        if let Some(of) = settings.cluster.clone() {
+            let Some(path) = path else {
+                return Err(
+                    failure::invalid("a node of a cluster needs a folder (store.path)").into()
+                );
+            };
+            let cluster = Cluster::open(of, settings.engine, &name, path)?;
+            return Self::with(None, Some(Store::open(path)?), Some(cluster), settings);
+        }
+        path.map(refuse_copies).transpose()?;
         // First: its lock keeps other servers away from everything else.
         let backups = settings.backup_folder.clone();
         let default = Database::open(&name, path.map(Into::into), settings.engine, backups);
         let default = default.map_err(|e| unavailable(&name, &e.to_string()))?;
         let store = path.map(Store::open).transpose()?;
-        Self::with(default, store, settings)
+        Self::with(Some(default), store, None, settings)
     }
 
     /// A server of one database, in which nobody has to log in and nothing else lasts.
@@ -165,7 +210,7 @@ impl Dbms {
         let security = Security { enabled: false, ..Security::default() };
         let default_database = Arc::clone(database.name());
         let settings = DbmsSettings { default_database, security, ..DbmsSettings::default() };
-        Self::with(database, None, settings).expect("INVARIANT: no file is touched")
+        Self::with(Some(database), None, None, settings).expect("INVARIANT: no file is touched")
     }
 
     /// Says where drivers reach it: the address that is advertised, if any, and where it listens.
@@ -174,25 +219,21 @@ impl Dbms {
         let _ = self.bolt.set((advertised, listens));
     }
 
+    /// `default` is there without a cluster, and opened here in one.
     fn with(
-        default: Database,
+        default: Option<Database>,
         store: Option<Store>,
+        cluster: Option<Cluster>,
         settings: DbmsSettings,
     ) -> Result<Self, Failure> {
         let passwords = Passwords::new(&settings.security)?;
-        let loaded = store.as_ref().map(Store::load).transpose()?.flatten();
-        let first = loaded.is_none();
-        let mut changed = first;
-        let mut state = match loaded {
-            Some(state) => state,
-            None => first_state(&settings.security, &passwords)?,
+        let made = || first_state(&settings.security, &passwords);
+        let (state, first) = match (&cluster, &store) {
+            (Some(cluster), _) => cluster.load_or_make(made)?,
+            (None, Some(store)) => store.load_or_make(made)?,
+            (None, None) => (made()?, true),
         };
-        if let Some(store) = &store {
-            changed |= store.remove_garbage(&mut state);
-            if changed {
-                store.save(&state)?;
-            }
-        }
+        let default_name = Arc::clone(&settings.default_database);
         let audit_log = settings.audit_log.clone();
         let audit_log = audit_log.or_else(|| store.as_ref().map(Store::audit_path));
         let in_memory = telar_db::Settings::default();
@@ -200,7 +241,9 @@ impl Dbms {
         let dbms = Self {
             audit: audit_log.map_or(Ok(Audit::default()), |path| Audit::open(&path))?,
             attempts: Attempts::new(&settings.security),
-            default: Arc::new(default),
+            default: RwLock::new(Live::Reopening),
+            cluster,
+            keeper: Mutex::default(),
             system: Arc::new(system.map_err(|e| unavailable(SYSTEM, &e.to_string()))?),
             state: RwLock::new(Arc::new(state)),
             change: Mutex::default(),
@@ -222,10 +265,18 @@ impl Dbms {
             store,
             settings,
         };
+        let default = match default {
+            Some(default) => default,
+            None => {
+                dbms.open_other(&default_name, &Cluster::default_folder(&default_name), true)?
+            }
+        };
+        *dbms.default.write() = Live::Online(Arc::new(default));
         for (name, entry) in &dbms.state().databases {
             let live = match entry.online {
                 false => Live::Stopped(Weak::new()),
-                true => match dbms.open_other(name, &entry.folder, false) {
+                // A node of a cluster may have been away when it was made.
+                true => match dbms.open_other(name, &entry.folder, dbms.cluster.is_some()) {
                     Ok(database) => Live::Online(Arc::new(database)),
                     Err(e) => {
                         tracing::error!("cannot open the database {name}: {}", e.message);
@@ -276,6 +327,11 @@ impl Dbms {
         }
     }
 
+    /// What the default database is called.
+    fn default_name(&self) -> &Arc<str> {
+        &self.settings.default_database
+    }
+
     fn state(&self) -> Arc<State> {
         Arc::clone(&self.state.read())
     }
@@ -290,6 +346,12 @@ impl Dbms {
             return Err(unavailable(name, "its folder is missing"));
         }
         let backups = self.settings.backup_folder.clone();
+        if let (Some(cluster), Some(path)) = (&self.cluster, &path) {
+            let copy = cluster.open_copy(name, folder, path)?;
+            let opened = copy.replica.opened().map_err(|e| unavailable(name, &e.to_string()));
+            let (number, engine) = opened?;
+            return Ok(Database::replicated(name, (copy, number), engine, backups));
+        }
         Database::open(name, path, self.settings.engine, backups)
             .map_err(|e| storage(&format!("cannot open the database '{name}'"), e))
     }
@@ -299,31 +361,40 @@ impl Dbms {
     /// # Errors
     /// If there is none, or it is not online.
     pub fn database(&self, name: Option<&str>) -> Result<Arc<Database>, Failure> {
-        let Some(name) = name else { return Ok(Arc::clone(&self.default)) };
+        let default = self.default_name();
         // PERF: no lower-case copy of the name for the default database, where most statements run.
-        let is = |own: &str| name.eq_ignore_ascii_case(own);
-        if is(self.default.name()) || is(ALIAS) {
-            return Ok(Arc::clone(&self.default));
+        let is = |own: &str| name.is_none_or(|name| name.eq_ignore_ascii_case(own));
+        if is(default) || is(ALIAS) {
+            return self.default.read().usable(default);
         }
+        let name = name.unwrap_or_default();
         if is(SYSTEM) {
             return Ok(Arc::clone(&self.system));
         }
         match self.others.read().get(&name.to_ascii_lowercase()) {
-            Some(Live::Online(database)) => Ok(Arc::clone(database)),
-            Some(Live::Stopped(_)) => Err(unavailable(name, "it was stopped").into()),
-            Some(Live::Failed(why)) => Err(unavailable(name, why).into()),
+            Some(live) => live.usable(name),
             None => Err(no_database(name).into()),
         }
+    }
+
+    /// What a database is called that this node is opening anew: others may have it.
+    fn reopening(&self, name: &str) -> Option<Arc<str>> {
+        // Without a cluster there is none, and no name to be made lower-case.
+        self.cluster.as_ref()?;
+        let (name, default) = (name.to_ascii_lowercase(), self.default_name());
+        let live = |live: &Live| matches!(live, Live::Reopening);
+        if name == **default || name == ALIAS {
+            return live(&self.default.read()).then(|| Arc::clone(default));
+        }
+        self.others.read().get(&name).is_some_and(live).then(|| name.into())
     }
 
     /// Every database that is online.
     #[must_use]
     pub fn databases(&self) -> Vec<Arc<Database>> {
-        let mut all = vec![Arc::clone(&self.default), Arc::clone(&self.system)];
-        all.extend(self.others.read().values().filter_map(|live| match live {
-            Live::Online(database) => Some(Arc::clone(database)),
-            _ => None,
-        }));
+        let mut all: Vec<_> = self.default.read().online().cloned().into_iter().collect();
+        all.push(Arc::clone(&self.system));
+        all.extend(self.others.read().values().filter_map(|live| live.online().cloned()));
         all
     }
 
@@ -332,12 +403,14 @@ impl Dbms {
     /// # Errors
     /// The first one that came up; nothing committed is lost.
     pub fn close(self) -> Result<(), telar_db::Error> {
-        let others = self.others.into_inner().into_values().filter_map(|live| match live {
+        self.leave();
+        let others = self.others.into_inner().into_values();
+        let all = others.chain([self.default.into_inner()]).filter_map(|live| match live {
             Live::Online(database) => Some(database),
             _ => None,
         });
         // Each is closed, whatever becomes of the others.
-        let closed: Vec<_> = others.chain([self.default]).map(Database::close).collect();
+        let closed: Vec<_> = all.map(Database::close).collect();
         closed.into_iter().collect()
     }
 
@@ -345,7 +418,7 @@ impl Dbms {
     fn home(&self, state: &State, user: Option<&User>) -> Arc<str> {
         let home = user.and_then(|user| user.home.as_deref());
         let home = home.filter(|name| state.databases.contains_key(*name));
-        home.map_or_else(|| Arc::clone(self.default.name()), Arc::from)
+        home.map_or_else(|| Arc::clone(self.default_name()), Arc::from)
     }
 
     fn shown(&self, state: &State, home: &str) -> Vec<ShownDatabase> {
@@ -356,29 +429,40 @@ impl Dbms {
             wanted,
             online: false,
             message: String::new(),
-            default: *name == **self.default.name(),
+            default: *name == **self.default_name(),
             home: name == home,
             last_commit: None,
+            places: Vec::new(),
         };
         let online = |database: &Database, shown: ShownDatabase| ShownDatabase {
             online: true,
             last_commit: Some(database.engine().published()),
             ..shown
         };
-        let default = online(&self.default, shown(self.default.name(), true));
+        let seen = |live: Option<&Live>, shown: ShownDatabase| match live {
+            Some(Live::Online(database)) => online(database, shown),
+            Some(Live::Failed(why)) => ShownDatabase { message: why.clone(), ..shown },
+            _ => shown,
+        };
+        let default = shown(self.default_name(), true);
+        let default = seen(Some(&*self.default.read()), default);
         let aliases = if *default.name == *ALIAS { Vec::new() } else { vec![ALIAS.into()] };
         let mut all = vec![ShownDatabase { aliases, ..default }];
         let others = self.others.read();
-        all.extend(state.databases.iter().map(|(name, entry)| {
-            let shown = shown(name, entry.online);
-            match others.get(name) {
-                Some(Live::Online(database)) => online(database, shown),
-                Some(Live::Failed(why)) => ShownDatabase { message: why.clone(), ..shown },
-                _ => shown,
-            }
-        }));
+        all.extend(
+            state
+                .databases
+                .iter()
+                .map(|(name, entry)| seen(others.get(name), shown(name, entry.online))),
+        );
         all.push(online(&self.system, shown(SYSTEM, true)));
         all.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(cluster) = &self.cluster {
+            for shown in &mut all {
+                let folder = self.folder_of(&shown.name);
+                shown.places = cluster.places(folder.as_deref(), shown.wanted);
+            }
+        }
         all
     }
 
@@ -428,7 +512,7 @@ impl Dbms {
             home: None,
         };
         let command = Command::AlterUser { name: user.into(), if_exists: false, settings };
-        let given = Given { by: "", default: self.default.name() };
+        let given = Given { by: "", default: self.default_name() };
         self.execute(&[command], &given, |_| Ok(()))?;
         let peer = Peer { address: None, protocol: "", agent: "telar admin".into() };
         let event = Event { event: "set-password", user, ..Event::default() };
@@ -449,6 +533,9 @@ impl Dbms {
             let message = "a database in memory (store.memory) cannot be stopped: nothing would be \
                            left of it";
             return Err(failure::invalid(message));
+        }
+        if self.cluster.is_some() {
+            return self.execute_shared(commands, given, may);
         }
         let _change = self.change.lock();
         let old = self.state();
@@ -544,7 +631,10 @@ impl Dbms {
                     let folder = self.store.as_ref().map(|s| s.database(&before.folder));
                     ended.push((database, End::Dropped, folder));
                 }
-                Some(other) if kept => _ = others.insert(name.clone(), other),
+                Some(Live::Reopening) if kept => {
+                    others.insert(name.clone(), Live::Stopped(Weak::new()));
+                }
+                Some(other) if kept => drop(others.insert(name.clone(), other)),
                 // If somebody holds it still, the next start removes its folder.
                 Some(Live::Stopped(open)) if open.strong_count() > 0 => {}
                 _ => unused.extend(self.store.as_ref().map(|s| s.database(&before.folder))),

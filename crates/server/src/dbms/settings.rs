@@ -8,7 +8,7 @@ use telar_db::query::ShownSetting;
 use telar_db::query::budget::Budget;
 use telar_db::query::cypher::Secret;
 
-use super::Isolations;
+use super::{ClusterSettings, Isolations};
 
 /// What can be set of a server's databases and users.
 #[derive(Debug, Clone)]
@@ -29,6 +29,8 @@ pub struct DbmsSettings {
     pub backup_folder: Option<PathBuf>,
     /// The audit log; in the server's folder unless set.
     pub audit_log: Option<PathBuf>,
+    /// The cluster that the server is a node of, if it is one.
+    pub cluster: Option<ClusterSettings>,
     /// All settings of the server, as `SHOW SETTINGS` lists them.
     pub shown: Arc<[ShownSetting]>,
 }
@@ -106,6 +108,7 @@ impl Default for DbmsSettings {
             import_folder: None,
             backup_folder: None,
             audit_log: None,
+            cluster: None,
             shown: Arc::default(),
         }
     }

@@ -149,6 +149,21 @@ impl State {
     /// The user there is on the first start.
     pub(super) const FIRST_USER: &str = "neo4j";
 
+    /// The state of these bytes: JSON.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, String> {
+        let damaged = |e: serde_json::Error| format!("it is damaged: {e}");
+        let json: serde_json::Value = serde_json::from_slice(bytes).map_err(damaged)?;
+        match json["format"].as_u64() {
+            Some(format) if format > u64::from(Self::FORMAT) => {
+                Err(format!("it is of format {format}, of a newer program"))
+            }
+            _ => serde_json::from_value(json).map_err(damaged),
+        }
+    }
+
     /// The state on the first start: one user, who may do everything.
     pub(super) fn first(hash: String, change_required: bool) -> Self {
         let admin = Grant { role: Role::Admin, database: None };

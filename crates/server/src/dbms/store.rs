@@ -70,23 +70,23 @@ impl Store {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(storage(&format!("cannot read {}", path.display()), e)),
         };
-        let refuse =
-            |e: &dyn std::fmt::Display| Err(storage(&format!("{} is damaged", path.display()), e));
-        let json: serde_json::Value = match serde_json::from_slice(&bytes) {
-            Ok(json) => json,
-            Err(e) => return refuse(&e),
-        };
-        match json["format"].as_u64() {
-            Some(format) if format > u64::from(State::FORMAT) => {
-                let what = format!("cannot read {}", path.display());
-                return Err(storage(
-                    &what,
-                    format!("it is of format {format}, of a newer program"),
-                ));
-            }
-            _ => {}
+        let state = State::decode(&bytes);
+        state.map(Some).map_err(|why| storage(&format!("cannot read {}", path.display()), why))
+    }
+
+    /// What was saved last, without what is left of garbage; saves what `first` returns, if nothing
+    /// was. True if it did.
+    pub(super) fn load_or_make(
+        &self,
+        first: impl FnOnce() -> Result<State, QueryError>,
+    ) -> Result<(State, bool), QueryError> {
+        let loaded = self.load()?;
+        let made = loaded.is_none();
+        let mut state = loaded.map_or_else(first, Ok)?;
+        if self.remove_garbage(&mut state) || made {
+            self.save(&state)?;
         }
-        serde_json::from_value(json).map(Some).or_else(|e| refuse(&e))
+        Ok((state, made))
     }
 
     /// Replaces what was saved.
@@ -146,7 +146,7 @@ pub(super) fn crash_point(_: &str) {}
 #[cfg(test)]
 pub(super) use super::tests::crash_point;
 
-fn make_private(folder: &Path) -> io::Result<()> {
+pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -156,7 +156,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-fn create_private(path: &Path) -> io::Result<File> {
+pub(super) fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

@@ -51,7 +51,9 @@ fn is_asked(statement: &Statement) -> bool {
                 true
             }
             // Those of others are refused when they are read.
-            T::Users { .. } | T::CurrentUser | T::Roles { .. } | T::Privileges(_) => true,
+            T::Users { .. } | T::CurrentUser | T::Roles { .. } | T::Privileges(_) | T::Servers => {
+                true
+            }
             T::Indexes { .. } | T::Constraints(_) | T::Settings { .. } => false,
         },
         // Of others' it ends nothing.

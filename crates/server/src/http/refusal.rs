@@ -28,6 +28,7 @@ pub(crate) fn status(code: &str) -> StatusCode {
             StatusCode::FORBIDDEN
         }
         "Neo.ClientError.Database.DatabaseNotFound" => StatusCode::NOT_FOUND,
+        "Neo.ClientError.Cluster.NotALeader" => StatusCode::MISDIRECTED_REQUEST,
         "Neo.TransientError.Transaction.Outdated"
         | "Neo.TransientError.Transaction.DeadlockDetected" => StatusCode::CONFLICT,
         _ if code.starts_with("Neo.ClientError.") => StatusCode::BAD_REQUEST,

@@ -3,6 +3,7 @@
 //! Counters and histograms are kept as things happen; what can be asked for (sizes, commits, open
 //! transactions) is asked when somebody reads. docs/metrics.md lists them all.
 
+mod cluster;
 mod process;
 
 use std::fmt;
@@ -22,6 +23,7 @@ use prometheus_client::registry::{Registry, Unit};
 use telar_db::heap;
 
 use crate::dbms::{Database, Dbms};
+use cluster::ClusterFigures;
 use process::Process;
 
 /// Upper bounds of the buckets of durations: 100 microseconds to 100 seconds.
@@ -69,6 +71,7 @@ pub struct Metrics {
     logins_failed: Family<ByProtocol, Counter>,
     asked: Asked,
     process: Process,
+    cluster: ClusterFigures,
     /// Held while somebody asks: figures of databases that are gone are taken away then.
     asking: Mutex<()>,
 }
@@ -175,6 +178,7 @@ impl Metrics {
             logins_failed: Family::default(),
             asked: Asked::default(),
             process: Process::default(),
+            cluster: ClusterFigures::default(),
             asking: Mutex::default(),
         };
         metrics.register();
@@ -182,8 +186,9 @@ impl Metrics {
     }
 
     fn register(&mut self) {
-        let Self { registry: r, asked, process, .. } = self;
+        let Self { registry: r, asked, process, cluster, .. } = self;
         process.register(r);
+        cluster.register(r);
         r.register("connections", "Connections that are open", self.connections.clone());
         r.register("connections_accepted", "Connections taken in", self.accepted.clone());
         r.register("connections_refused", "Connections above the limit", self.refused.clone());
@@ -269,6 +274,7 @@ impl Metrics {
             asked.heap_max.set(bounded(budget.limit()));
             asked.heap_refused.inner().store(budget.refused(), Ordering::Relaxed);
         }
+        self.cluster.look(dbms);
         asked.forget();
         for database in dbms.databases() {
             asked.look_at(&database);
@@ -487,6 +493,27 @@ fn every_figure_is_in_the_manual_and_every_figure_of_the_manual_is_there() {
     database.session().run("CREATE (:A)", &[]).unwrap();
     database.engine().checkpoint().unwrap();
     let text = metrics.encode(&dbms, 0).unwrap();
+    assert!(!text.contains("\ntelar_cluster"), "it is in none");
+    // What a node of a cluster has beside.
+    let node = Dbms::open(
+        Some(&folder.path().join("node")),
+        crate::dbms::DbmsSettings {
+            cluster: Some(crate::dbms::ClusterSettings {
+                store: format!("dir:{}", folder.path().join("cluster").display()),
+                name: "test".into(),
+                node: "a".into(),
+                votes: true,
+            }),
+            ..Default::default()
+        },
+    );
+    let of_cluster = metrics.encode(&node.unwrap(), 0).unwrap();
+    assert!(
+        of_cluster.contains("telar_cluster_copy_stopped{database=\"telar\"} 0"),
+        "{of_cluster}"
+    );
+    let only_there = of_cluster.lines().filter(|line| line.contains("telar_cluster"));
+    let text = only_there.fold(text, |text, line| format!("{text}{line}\n"));
 
     let manual = include_str!("../../../../docs/metrics.md");
     let row = |line: &str| {

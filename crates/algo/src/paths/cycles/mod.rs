@@ -135,14 +135,23 @@ impl Cycles {
         self.ends.is_empty()
     }
 
+    /// The cycle of this number, which is below [`len`](Self::len).
+    #[must_use]
+    pub fn get(&self, number: usize) -> Cycle<'_> {
+        let first = number.checked_sub(1).map_or(0, |before| self.ends[before]) as usize;
+        let range = first..self.ends[number] as usize;
+        Cycle { vertices: &self.vertices[range.clone()], edges: &self.edges[range] }
+    }
+
+    /// Bytes that they take.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        8 * (self.ends.capacity() + self.edges.capacity()) + 4 * self.vertices.capacity()
+    }
+
     /// All cycles in their order.
     pub fn iter(&self) -> impl Iterator<Item = Cycle<'_>> {
-        let mut first = 0;
-        self.ends.iter().map(move |&end| {
-            let range = first..end as usize;
-            first = end as usize;
-            Cycle { vertices: &self.vertices[range.clone()], edges: &self.edges[range] }
-        })
+        (0..self.len()).map(|number| self.get(number))
     }
 
     fn push(&mut self, vertices: impl Iterator<Item = u32>, edges: impl Iterator<Item = u64>) {
@@ -151,13 +160,28 @@ impl Cycles {
         self.ends.push(self.edges.len() as u64);
     }
 
+    /// Leaves the first `count` cycles.
+    fn truncate(&mut self, count: usize) {
+        if count < self.len() {
+            self.ends.truncate(count);
+            let end = self.ends.last().map_or(0, |end| *end as usize);
+            self.vertices.truncate(end);
+            self.edges.truncate(end);
+            self.limited = true;
+        }
+    }
+
     /// Adds cycles of `more` until there are `limit`.
-    fn append(&mut self, more: &Self, limit: u64) {
+    fn append(&mut self, mut more: Self, limit: u64) {
+        let room = limit.saturating_sub(self.ends.len() as u64);
+        more.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+        if self.is_empty() {
+            // Not copied, as they can be many.
+            more.limited |= self.limited;
+            *self = more;
+            return;
+        }
         for cycle in more.iter() {
-            if self.ends.len() as u64 >= limit {
-                self.limited = true;
-                return;
-            }
             self.push(cycle.vertices.iter().copied(), cycle.edges.iter().copied());
         }
         self.limited |= more.limited;
@@ -165,13 +189,14 @@ impl Cycles {
 }
 
 /// Upper estimate of memory beyond the graph, in bytes, on this number of threads, if there are as
-/// many cycles as the limit allows.
+/// many cycles as the limit allows: each thread may find as many, and allocate twice as much.
 #[must_use]
 pub fn bytes(n: u64, m: u64, settings: &Settings<'_>, threads: usize) -> u64 {
     let order = if settings.times.is_some() { 4 * m } else { 0 };
-    let result = settings.limit.saturating_mul(8 + 12 * u64::from(settings.max_length).min(n));
+    let longest = u64::from(settings.max_length).min(n);
+    let result = settings.limit.saturating_mul(8 + 12 * longest);
     let threads = threads as u64;
-    (n * (1 + 10 * threads) + order).saturating_add(result.saturating_mul(1 + threads))
+    (n * (1 + 10 * threads) + order).saturating_add(result.saturating_mul(1 + 2 * threads))
 }
 
 impl Settings<'_> {
@@ -274,7 +299,7 @@ pub fn cycles(
         };
         let found: Result<Vec<Cycles>> =
             control.install(|| (0..tasks).into_par_iter().map(run).collect());
-        found?.iter().for_each(|more| result.append(more, settings.limit));
+        found?.into_iter().for_each(|more| result.append(more, settings.limit));
         control.report((first + batch).min(count) as u64, count as u64);
         if result.limited {
             break;

@@ -1,6 +1,7 @@
 //! The election of one node.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::fault::Fault;
 use super::register::{Register, Request};
@@ -123,6 +124,19 @@ impl Election {
     #[must_use]
     pub fn lease(&self) -> Option<&Lease> {
         self.register.lease()
+    }
+
+    /// Never leads again, since the node is about to end. What it leads is given up by
+    /// [`Event::Release`].
+    pub fn retire(&mut self) {
+        self.votes = false;
+    }
+
+    /// Returns the time since the lease was seen to change. A leader changes it several times in a
+    /// TTL.
+    #[must_use]
+    pub fn lease_age(&self, now: Moment) -> Option<Duration> {
+        self.register.since().map(|since| now.since(since))
     }
 
     /// Returns the epoch if a snapshot that was taken *before* this call may answer a strict read:

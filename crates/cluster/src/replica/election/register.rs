@@ -78,6 +78,11 @@ impl Register {
         self.seen.as_ref()?.lease.as_ref()
     }
 
+    /// Since when the register has been seen as it is.
+    pub(super) fn since(&self) -> Option<Moment> {
+        self.seen.as_ref().map(|seen| seen.since)
+    }
+
     /// The lease, if it is this process's own.
     pub(super) fn own(&self) -> Option<&Lease> {
         self.lease().filter(|lease| lease.holder == self.holder && !lease.released)

@@ -47,6 +47,7 @@ fn administration_commands_have_the_forms_of_neo4j() {
         ("start database $name", "START DATABASE $name"),
         ("SHOW USER YIELD user", "SHOW USERS YIELD user"),
         ("SHOW CURRENT USER", "SHOW CURRENT USER"),
+        ("show server YIELD name", "SHOW SERVERS YIELD name"),
         ("SHOW ALL ROLES WHERE role = 'x'", "SHOW ROLES WHERE role = 'x'"),
         ("SHOW POPULATED ROLES WITH USERS", "SHOW POPULATED ROLES WITH USERS"),
     ] {

@@ -3,9 +3,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`project`] | `gds.graph.project`, `list`, `exists`, `drop` |
+//! | [`building`] | nodes and relationships on their way to such a graph |
+//! | [`queries`] | graphs that two query texts make: `gds.graph.project.cypher` |
 //! | [`pairs`] | graphs that a query makes: `gds.graph.project` as an aggregating function |
+//! | [`filter`] | parts of graphs: `gds.graph.filter`; [`filter_relationships`] reads them |
 //! | [`describe`] | what the columns say of a graph |
 //! | [`node_properties`] | `gds.graph.nodeProperty.stream`, `nodeProperties.*` |
+//! | [`node_property`] | `gds.util.nodeProperty` |
 //! | [`relationships`] | `gds.graph.relationship*` |
 //! | [`tools`] | `gds.list`, `gds.version` and what else tools ask for |
 //!
@@ -13,10 +17,15 @@
 //! their own statement. Beside it a graph [holds](super::held) what is not in the database: pairs
 //! that a query made, and what `mutate` left. Names live as long as the database is open.
 
+mod building;
 mod describe;
+mod filter;
+mod filter_relationships;
 mod node_properties;
+mod node_property;
 mod pairs;
 mod project;
+mod queries;
 mod relationships;
 mod tools;
 
@@ -84,6 +93,11 @@ impl Catalog {
         })
     }
 
+    /// Fails if a graph has this name.
+    fn check_free(&self, name: &str) -> Result<(), QueryError> {
+        if self.graphs.lock().contains_key(name) { Err(taken(name)) } else { Ok(()) }
+    }
+
     /// Gives a graph a name that no other has.
     fn insert(
         &self,
@@ -95,9 +109,7 @@ impl Catalog {
         let named = Named { selection: Arc::new(selection), made: now, changed: now };
         let mut graphs = self.graphs.lock();
         if graphs.contains_key(name) {
-            return Err(wrong(format!(
-                "A graph with name '{name}' already exists; gds.graph.drop('{name}') forgets it"
-            )));
+            return Err(taken(name));
         }
         if graphs.len() >= GRAPHS_MAX {
             return Err(wrong(format!(
@@ -130,6 +142,10 @@ impl Catalog {
         graphs.insert(name.into(), changed);
         Ok(())
     }
+}
+
+fn taken(name: &str) -> QueryError {
+    wrong(format!("A graph with name '{name}' already exists; gds.graph.drop('{name}') forgets it"))
 }
 
 /// Fails unless all graphs together may hold so many bytes more.
@@ -195,7 +211,10 @@ pub(super) fn add(procedures: &mut Procedures, catalogs: &Catalogs) {
     let mut adding = Adding { procedures, catalogs };
     project::add(&mut adding);
     pairs::add(&mut adding);
+    queries::add(&mut adding);
+    filter::add(&mut adding);
     node_properties::add(&mut adding);
+    node_property::add(&mut adding);
     relationships::add(&mut adding);
     tools::add(&mut adding);
 }

@@ -11,7 +11,6 @@ use super::{Adding, Catalog, Named, configuration, settings, text};
 use crate::algorithms::config::{texts, wrong};
 use crate::algorithms::function::Called;
 use crate::algorithms::output::{Data, OutputRows, count};
-use crate::algorithms::procedure::Dialect;
 use crate::algorithms::projection::{self, Source, choose};
 use crate::algorithms::selection::Selection;
 
@@ -84,7 +83,7 @@ fn nodes_of(
 }
 
 /// Values of a property, which some node must have or have had.
-fn values(
+pub(super) fn values(
     name: &str,
     (selection, nodes): (&Selection, &[VertexId]),
     call: &CallContext<'_>,
@@ -113,7 +112,7 @@ fn stream_one(catalog: &Catalog, call: &mut CallContext<'_>, arguments: &[Value]
     let (selection, nodes) = nodes_of(&graph, &arguments[2], call, OF)?;
     let column = values(text(&arguments[1]), (&selection, &nodes), call, OF)?;
     let columns = vec![Data::EveryVertex, Data::Values(column.into_values())];
-    Ok(Box::new(OutputRows { nodes, dialect: Dialect::Gds, columns, next: 0 }))
+    Ok(Box::new(OutputRows::of(nodes, columns)))
 }
 
 /// `gds.graph.nodeProperties.stream(graph, properties, labels, {listNodeLabels: true})`.
@@ -153,7 +152,7 @@ fn stream(catalog: &Catalog, call: &mut CallContext<'_>, arguments: &[Value]) ->
         Data::Values(found),
         Data::Values(labelled),
     ];
-    Ok(Box::new(OutputRows { nodes, dialect: Dialect::Gds, columns, next: 0 }))
+    Ok(Box::new(OutputRows::of(nodes, columns)))
 }
 
 /// Names of the labels of each node.

@@ -12,7 +12,6 @@ use super::{Adding, Catalog, configuration, settings, text};
 use crate::algorithms::config::{texts, wrong};
 use crate::algorithms::function::Called;
 use crate::algorithms::output::{Data, OutputRows, count};
-use crate::algorithms::procedure::Dialect;
 use crate::algorithms::projection::{Source, choose};
 use crate::algorithms::selection::Selection;
 
@@ -124,7 +123,7 @@ fn stream(
     if property.is_some() {
         columns.push(Data::FloatsOrNull(values));
     }
-    Ok(Box::new(OutputRows { nodes, dialect: Dialect::Gds, columns, next: 0 }))
+    Ok(Box::new(OutputRows::of(nodes, columns)))
 }
 
 /// Names of all types of a graph.

@@ -1,5 +1,7 @@
 //! Cycles whose relationships follow each other in time and amount: money that comes back.
 
+use std::sync::Arc;
+
 use telar_algo::csr::Csr;
 use telar_algo::paths::cycles::{self, TimeOrder};
 use telar_graph::{Column, Direction, EdgeId, Expansion, PropertyKeyId, Value, VertexId};
@@ -8,6 +10,7 @@ use telar_query::QueryError;
 use super::{PLAIN, failed};
 use crate::algorithms::algorithm::{Algorithm, ColumnOf, Input, Kind};
 use crate::algorithms::config::{Config, wrong};
+use crate::algorithms::cycle_lists::CycleLists;
 use crate::algorithms::output::{Data, Output, count};
 
 /// Nodes whose relationships are read at once.
@@ -117,15 +120,13 @@ fn find(input: &Input<'_>) -> Result<Output, QueryError> {
     };
     let found = cycles::cycles(&graph, &graph.reversed(), &settings, input.control);
     let found = found.map_err(failed)?;
-    let (mut nodes, mut relationships, mut lengths) = (Vec::new(), Vec::new(), Vec::new());
-    for cycle in found.iter() {
-        nodes.push(cycle.vertices.to_vec());
-        let ids = cycle.edges.iter().map(|edge| edges[*edge as usize].id);
-        relationships.push(Value::list(ids.map(Value::from)));
-        lengths.push(cycle.edges.len() as i64);
-    }
-    let columns = vec![Data::Paths(nodes), Data::Values(relationships), Data::Ints(lengths)];
-    Ok(Output { columns, figures: vec![count(found.len() as u64), found.limited.into()] })
+    let figures = vec![count(found.len() as u64), found.limited.into()];
+    let lengths = found.iter().map(|cycle| cycle.edges.len() as u32).collect();
+    let ids = edges.into_iter().map(|edge| edge.id).collect();
+    let found = Arc::new(CycleLists { found, ids });
+    let nodes = Data::CycleNodes(Arc::clone(&found));
+    let columns = vec![nodes, Data::CycleRelationships(found), Data::Counts(lengths)];
+    Ok(Output { columns, figures })
 }
 
 /// The number of a property that a setting names, if it does.

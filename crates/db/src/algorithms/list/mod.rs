@@ -6,6 +6,7 @@ mod cycles;
 mod ordering;
 mod paths;
 mod similarity;
+mod traversal;
 
 use std::sync::LazyLock;
 
@@ -23,6 +24,7 @@ pub(super) fn all() -> &'static [&'static Algorithm] {
             centrality::LIST,
             community::LIST,
             paths::LIST,
+            traversal::LIST,
             cycles::LIST,
             similarity::LIST,
             ordering::LIST,
@@ -68,13 +70,16 @@ const SCORES: &[ColumnOf] = &[ColumnOf("nodeId", Kind::Node), ColumnOf("score", 
 /// Entry with what most of the lists have in common.
 const PLAIN: Algorithm = Algorithm {
     name: "",
+    only: None,
     about: "",
     columns: SCORES,
     figures: &[],
     settings: &[],
     follows: Follows::Chosen,
+    marks: false,
     reverses: false,
     bytes: |_, _, _| Ok(0),
+    vectors: None,
     run: |_| Ok(Output::default()),
     in_place: None,
 };

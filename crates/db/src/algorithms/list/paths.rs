@@ -6,14 +6,14 @@ use telar_algo::control::{self, Control};
 use telar_algo::csr::Csr;
 use telar_algo::paths::path::{NONE, Path, Tree};
 use telar_algo::paths::{
-    all_pairs, astar, bellman_ford, bfs, bridges, longest_path, max_flow, random_walk,
-    shortest_path, spanning_tree, sssp, topological, yens,
+    all_pairs, astar, bellman_ford, bridges, longest_path, max_flow, random_walk, shortest_path,
+    spanning_tree, sssp, topological, yens,
 };
-use telar_graph::{Topology, Value};
+use telar_graph::Value;
 use telar_query::QueryError;
 
 use super::{PLAIN, failed};
-use crate::algorithms::algorithm::{Algorithm, ColumnOf, Follows, InPlaceInput, Input, Kind};
+use crate::algorithms::algorithm::{Algorithm, ColumnOf, Follows, Input, Kind};
 use crate::algorithms::config::{Config, wrong};
 use crate::algorithms::output::{Data, Output, count};
 use crate::algorithms::tree_paths::TreePaths;
@@ -26,12 +26,10 @@ const PATHS: &[ColumnOf] = &[
     ColumnOf("totalCost", Kind::Float),
     ColumnOf("nodeIds", Kind::Nodes),
     ColumnOf("costs", Kind::Floats),
+    ColumnOf("path", Kind::Path),
 ];
 /// Settings of a search between two nodes.
 const ENDS: &[&str] = &["sourceNode", "targetNode", "targetNodes"];
-/// Columns of the steps of a search.
-const DEPTHS: &[ColumnOf] = &[ColumnOf("nodeId", Kind::Node), ColumnOf("depth", Kind::Integer)];
-
 /// Bytes of the rows of paths from one node to all others. The paths themselves are made batch by
 /// batch.
 fn rows(n: u64) -> u64 {
@@ -39,22 +37,6 @@ fn rows(n: u64) -> u64 {
 }
 
 pub(super) const LIST: &[Algorithm] = &[
-    Algorithm {
-        name: "bfs",
-        about: "Breadth-first search: the nodes that are reached, with their number of hops.",
-        columns: DEPTHS,
-        figures: &[("reachedNodes", "INTEGER"), ("depth", "INTEGER")],
-        settings: &["sourceNode", "targetNodes", "maxDepth"],
-        reverses: true,
-        bytes: |n, m, _| Ok(bfs::bytes(n, m, &bfs::Settings::default()) + 16 * n),
-        run: |input| {
-            let (lists, incoming) = (input.lists(), input.incoming());
-            let settings = hops(input.config, |node, of| input.graph.number(node, of))?;
-            levels(lists, &*incoming, lists.vertices(), &settings, input.control)
-        },
-        in_place: Some(search_in_place),
-        ..PLAIN
-    },
     Algorithm {
         name: "shortestPath",
         about: "A path of the fewest relationships between two nodes.",
@@ -104,7 +86,7 @@ pub(super) const LIST: &[Algorithm] = &[
         settings: &["sourceNode", "targetNode", "k"],
         bytes: |n, m, config| {
             let settings = yens::Settings { k: config.count("k", 3)?, ..Default::default() };
-            Ok(yens::bytes(n, m, &settings))
+            Ok(yens::bytes(n, m, &settings, config.threads()?))
         },
         run: |input| {
             let shortest_path::Settings { source, target } = ends(input)?;
@@ -155,6 +137,7 @@ pub(super) const LIST: &[Algorithm] = &[
             ColumnOf("totalCost", Kind::Float),
             ColumnOf("nodeIds", Kind::Nodes),
             ColumnOf("costs", Kind::Floats),
+            ColumnOf("route", Kind::Path),
             ColumnOf("isNegativeCycle", Kind::Boolean),
         ],
         figures: &[("containsNegativeCycle", "BOOLEAN")],
@@ -282,6 +265,7 @@ pub(super) const LIST: &[Algorithm] = &[
         about: "Nodes without which more nodes would be apart.",
         columns: &[ColumnOf("nodeId", Kind::Node)],
         figures: &[("articulationPointCount", "INTEGER")],
+        marks: true,
         follows: Follows::Both,
         bytes: |n, m, _| Ok(bridges::bytes(n, m)),
         run: |input| {
@@ -385,6 +369,7 @@ fn paths(found: impl IntoIterator<Item = Path>) -> Output {
         Data::Floats(found.iter().map(Path::cost).collect()),
         Data::Values(Vec::new()),
         Data::Values(found.iter().map(costs).collect()),
+        Data::Routes(found.len()),
     ];
     let mut output = Output { columns, figures: Vec::new() };
     output.columns[4] = Data::Paths(found.into_iter().map(|path| path.vertices).collect());
@@ -401,7 +386,8 @@ fn all_paths(tree: Tree) -> Output {
         Data::Vertices(paths.targets().to_vec()),
         Data::Floats(costs),
         Data::TreePaths(Arc::clone(&paths)),
-        Data::TreeCosts(paths),
+        Data::TreeCosts(Arc::clone(&paths)),
+        Data::Routes(paths.targets().len()),
     ];
     Output { columns, figures: Vec::new() }
 }
@@ -414,49 +400,6 @@ fn distances(input: &Input<'_>) -> Result<Tree, QueryError> {
 
 fn from_one(input: &Input<'_>) -> Result<Output, QueryError> {
     Ok(all_paths(distances(input)?))
-}
-
-fn hops(
-    config: &Config<'_>,
-    number: impl Fn(telar_graph::VertexId, &str) -> Result<u32, QueryError>,
-) -> Result<bfs::Settings, QueryError> {
-    let targets = config.nodes("targetNodes")?.unwrap_or_default();
-    let max_depth = config.given("maxDepth", |config, key| config.count(key, 0))?;
-    Ok(bfs::Settings {
-        source: number(config.node("sourceNode")?, "sourceNode")?,
-        max_depth,
-        targets: targets
-            .into_iter()
-            .map(|node| number(node, "targetNodes"))
-            .collect::<Result<_, _>>()?,
-        parents: false,
-    })
-}
-
-fn levels<T: Topology>(
-    outgoing: &T,
-    incoming: &T,
-    n: u32,
-    settings: &bfs::Settings,
-    control: &Control<'_>,
-) -> Result<Output, QueryError> {
-    let found = bfs::bfs(outgoing, incoming, n, settings, control).map_err(failed)?;
-    let reached = found.order();
-    let depths = reached.iter().map(|v| found.depths[*v as usize]).collect();
-    let columns = vec![Data::Vertices(reached), Data::Counts(depths)];
-    Ok(Output { columns, figures: vec![count(found.reached), count(found.depth.into())] })
-}
-
-fn search_in_place(input: &InPlaceInput<'_>) -> Result<Option<Output>, QueryError> {
-    let number = |node: telar_graph::VertexId, setting: &str| match u32::try_from(node.get()) {
-        Ok(v) if v < input.n => Ok(v),
-        _ => {
-            let node = node.get();
-            Err(wrong(format!("{setting} names node {node}, which is not in the graph chosen")))
-        }
-    };
-    let settings = hops(input.config, number)?;
-    levels(input.outgoing, input.incoming, input.n, &settings, input.control).map(Some)
 }
 
 /// A property of the nodes, in degrees.

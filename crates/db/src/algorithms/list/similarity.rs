@@ -80,9 +80,8 @@ pub(super) const LIST: &[Algorithm] = &[
             "randomJoins",
             "randomSeed",
         ],
-        bytes: |n, _, config| {
-            Ok(knn::bytes(n, &nearest(config, false)?).saturating_add(8 * 1024 * n))
-        },
+        bytes: |n, _, config| Ok(knn::bytes(n, &nearest(config, false)?)),
+        vectors: Some("nodeProperties"),
         run: neighbours,
         ..PLAIN
     },
@@ -181,6 +180,7 @@ fn neighbours(input: &Input<'_>) -> Result<Output, QueryError> {
         };
         if at == 0 {
             dimension = vector.len();
+            values.reserve_exact(dimension.saturating_mul(column.len()));
         }
         if vector.len() != dimension {
             return Err(wrong(format!(
@@ -196,12 +196,15 @@ fn neighbours(input: &Input<'_>) -> Result<Output, QueryError> {
             });
         }
     }
+    let compared = column.len() as u64;
+    // The kernel has numbers of its own.
+    drop(column);
     let found = knn::knn(&values, dimension as u32, &settings, input.control).map_err(failed)?;
     let figures = vec![
         count(found.ran_iterations.into()),
         found.did_converge.into(),
         count(found.node_pairs_considered),
-        count(column.len() as u64),
+        count(compared),
         count(found.pairs.len() as u64),
     ];
     Ok(pairs(&found.pairs, figures))

@@ -6,10 +6,11 @@ use std::path::Path;
 use super::{CheckReport, Severity};
 use crate::error::Error;
 use crate::maintenance::assemble::REPAIRED;
-use crate::store::{FORMAT_VERSION, identity, parse_closed_mark, read_format};
+use crate::store::{COPY_MARK, FORMAT_VERSION, identity, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
-const KNOWN: [&str; 8] = ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live"];
+const KNOWN: [&str; 9] =
+    ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live", COPY_MARK];
 /// What a crash may leave.
 const LEFT_OVER: [&str; 2] = ["FORMAT.new", "IDENTITY.new"];
 const REPAIR: &str = "`telar repair` writes it anew";

@@ -112,6 +112,38 @@ fn privileges_are_what_roles_allow() {
     );
 }
 
+/// A query text that a procedure runs inside of a statement is no way around the roles.
+#[test]
+fn texts_inside_of_a_statement_may_do_what_their_caller_may() {
+    let dbms = in_memory();
+    let admin = admin(&dbms);
+    run(&admin, "CREATE (:A)-[:R]->(:A)");
+    let (ada, bob) = (user(&dbms, "ada", "reader"), user(&dbms, "bob", ""));
+    let project = |nodes: &str| {
+        format!(
+            "CALL gds.graph.project.cypher('g', \"{nodes}\", 'MATCH (a)-->(b) \
+             RETURN id(a) AS source, id(b) AS target') YIELD nodeCount RETURN nodeCount"
+        )
+    };
+    let all = project("MATCH (n) RETURN id(n) AS id");
+    assert_eq!(code(&bob, &all), FORBIDDEN);
+    assert_eq!(run(&ada, &all), ["2"]);
+    let part = "CALL gds.graph.filter('part', 'g', '*', '*') YIELD nodeCount RETURN nodeCount";
+    assert_eq!(run(&ada, part), ["2"]);
+    let read_only = "Neo.ClientError.Statement.AccessMode";
+    for (nodes, expected) in [
+        ("CREATE (n) RETURN id(n) AS id", read_only),
+        ("CREATE USER x SET PASSWORD 'long enough'", read_only),
+        ("CREATE INDEX FOR (n:A) ON (n.x)", read_only),
+        ("USE system SHOW USERS YIELD user AS id", read_only),
+        ("SHOW USERS YIELD user AS id", FORBIDDEN),
+        ("SHOW ROLES YIELD role AS id", FORBIDDEN),
+    ] {
+        assert_eq!(code(&ada, &project(nodes).replace("'g'", "'h'")), expected, "{nodes}");
+    }
+    assert_eq!(run(&admin, "MATCH (n) RETURN count(*)"), ["2"]);
+}
+
 #[test]
 fn a_user_keeps_everything_but_the_name() {
     let folder = tempfile::tempdir().unwrap();

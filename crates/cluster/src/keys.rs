@@ -1,0 +1,108 @@
+//! Names of a cluster's streams and keys in its store.
+//!
+//! ```text
+//! NAME/identity            who it is: read before anything else
+//! NAME/system              users, grants, databases
+//! NAME/members/NODE        a process: where it is, how far its copies are
+//! NAME/databases/FOLDER    stream and lease of a database
+//! ```
+
+use crate::store::{Name, StoreError};
+
+/// Longest name of a cluster or a node in bytes: with the name of a database, a [`Name`] has room
+/// for it.
+pub const LABEL_BYTES_MAX: usize = 63;
+
+/// Names of a cluster's streams and keys. Several clusters may share a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    cluster: String,
+}
+
+impl Keys {
+    /// Names of the cluster `cluster`: 1 to 63 ASCII letters, digits, `_`, `-` and `.`, of which a
+    /// dot is not the first.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] for anything else.
+    pub fn new(cluster: &str) -> Result<Self, StoreError> {
+        check_label(cluster)?;
+        Ok(Self { cluster: cluster.to_owned() })
+    }
+
+    /// Name of the cluster.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    fn below(&self, rest: &str) -> Result<Name, StoreError> {
+        Name::new(format!("{}/{rest}", self.cluster))
+    }
+
+    /// Key of the cluster's identity.
+    ///
+    /// # Errors
+    /// None for a cluster whose name was checked.
+    pub fn identity(&self) -> Result<Name, StoreError> {
+        self.below("identity")
+    }
+
+    /// Key of users, grants and databases.
+    ///
+    /// # Errors
+    /// None for a cluster whose name was checked.
+    pub fn system(&self) -> Result<Name, StoreError> {
+        self.below("system")
+    }
+
+    /// Beginning of the keys of all members.
+    #[must_use]
+    pub fn members(&self) -> String {
+        format!("{}/members/", self.cluster)
+    }
+
+    /// Key of a member.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] if `node` is no name.
+    pub fn member(&self, node: &str) -> Result<Name, StoreError> {
+        check_label(node)?;
+        Name::new(format!("{}{node}", self.members()))
+    }
+
+    /// Stream and lease of the database in this folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] if `folder` is no name.
+    pub fn database(&self, folder: &str) -> Result<Name, StoreError> {
+        self.below(&format!("databases/{folder}"))
+    }
+}
+
+/// Checks the name of a cluster or node.
+fn check_label(label: &str) -> Result<(), StoreError> {
+    let wrong = |why| Err(StoreError::Name { name: label.to_owned(), why });
+    if label.len() > LABEL_BYTES_MAX {
+        return wrong("it is longer than 63 bytes");
+    }
+    if label.contains('/') {
+        return wrong("it has a slash");
+    }
+    Name::new(label).map(drop)
+}
+
+#[test]
+fn names_fit_and_are_checked() {
+    let longest = "n".repeat(LABEL_BYTES_MAX);
+    let keys = Keys::new(&longest).unwrap();
+    assert_eq!(keys.member(&longest).unwrap().as_str(), format!("{longest}/members/{longest}"));
+    assert!(keys.member(&longest).unwrap().as_str().starts_with(&keys.members()));
+    // The longest name of a database, and the largest number that is given out.
+    let folder = format!("{}-{}", "d".repeat(63), u64::MAX);
+    assert!(keys.database(&folder).is_ok());
+    for bad in ["", "a/b", ".a", "a b", "ä", &"n".repeat(64)] {
+        assert!(Keys::new(bad).is_err(), "{bad}");
+        assert!(keys.member(bad).is_err(), "{bad}");
+    }
+}

@@ -1,0 +1,77 @@
+//! A member's record, as it stands in the store.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the record's form; a newer one is not read.
+const FORMAT: u32 = 1;
+
+/// A process of a cluster, as it describes itself: one JSON object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Member {
+    format: u32,
+    /// Name of the node.
+    pub node: String,
+    /// Random number of the process: another one after each start.
+    pub holder: u64,
+    /// Number of the record; it grows each time that the process writes it.
+    pub beat: u64,
+    /// Address of Bolt, `host:port`.
+    pub bolt: String,
+    /// Address of HTTP, `host:port`, if it is served.
+    pub http: Option<String>,
+    /// True if it may lead.
+    pub votes: bool,
+    /// Version of the program.
+    pub version: String,
+    /// True once it has ended in order.
+    pub left: bool,
+    /// Last commit that is visible in each of its copies, by folder of the database.
+    pub positions: BTreeMap<String, u64>,
+    /// Trouble that an operator has to look at: a copy that has stopped, with the reason.
+    pub troubles: Vec<String>,
+}
+
+impl Member {
+    /// A member with no copy yet.
+    #[must_use]
+    pub fn new(node: impl Into<String>, holder: u64, bolt: impl Into<String>) -> Self {
+        Self {
+            format: FORMAT,
+            node: node.into(),
+            holder,
+            beat: 0,
+            bolt: bolt.into(),
+            http: None,
+            votes: true,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            left: false,
+            positions: BTreeMap::new(),
+            troubles: Vec::new(),
+        }
+    }
+
+    pub(super) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
+    /// The member of a record; none if it is damaged, or of a newer program.
+    #[must_use]
+    pub fn decode(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok().filter(|member: &Self| member.format <= FORMAT)
+    }
+}
+
+#[test]
+fn records_are_read_as_they_are_written() {
+    let mut member = Member::new("a", 7, "127.0.0.1:7687");
+    member.positions.insert("telar-0".into(), 12);
+    member.http = Some("127.0.0.1:7474".into());
+    assert_eq!(Member::decode(&member.encode().unwrap()), Some(member.clone()));
+    member.format = FORMAT + 1;
+    assert_eq!(Member::decode(&member.encode().unwrap()), None);
+    for bad in [&b""[..], b"{}", b"[]", b"\xff"] {
+        assert_eq!(Member::decode(bad), None);
+    }
+}

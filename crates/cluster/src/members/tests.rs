@@ -1,0 +1,66 @@
+//! Members over a folder.
+
+use std::time::Duration;
+
+use super::*;
+use crate::store::Stores;
+
+fn stores() -> (tempfile::TempDir, Stores) {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = Stores::open(&format!("dir:{}", folder.path().display())).unwrap();
+    (folder, stores)
+}
+
+fn join(stores: &Stores, cluster: &str, node: &'static str) -> Members {
+    let keys = Keys::new(cluster).unwrap();
+    let describe = move |holder| Member::new(node, holder, "127.0.0.1:7687");
+    Members::join(&stores.coordination, &keys, node, describe).unwrap()
+}
+
+fn names(members: &Members) -> Vec<(String, bool)> {
+    let all = members.all().into_iter();
+    all.map(|seen| (seen.member.node.clone(), seen.is_live())).collect()
+}
+
+fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn members_see_each_other_and_those_of_other_clusters_do_not() {
+    let (_folder, stores) = stores();
+    let a = join(&stores, "one", "a");
+    assert_eq!(names(&a), [("a".to_owned(), true)], "the first beat is there at once");
+    let b = join(&stores, "one", "b");
+    let other = join(&stores, "two", "c");
+    assert_eq!(names(&other), [("c".to_owned(), true)]);
+    let both = [("a".to_owned(), true), ("b".to_owned(), true)];
+    assert_eq!(names(&b), both);
+    wait_until("a sees b", || names(&a) == both);
+    drop(b);
+    let left = [("a".to_owned(), true), ("b".to_owned(), false)];
+    wait_until("b has left", || names(&a) == left);
+    // It comes again under its name, as another process.
+    let b = join(&stores, "one", "b");
+    wait_until("b is back", || names(&a) == both);
+    assert!(!a.is_displaced() && !b.is_displaced());
+}
+
+#[test]
+fn of_two_processes_of_one_name_the_later_one_has_it() {
+    let (_folder, stores) = stores();
+    let first = join(&stores, "one", "a");
+    let second = join(&stores, "one", "a");
+    wait_until("the first one notices", || first.is_displaced());
+    let seen = second.all();
+    assert_eq!((seen.len(), seen[0].member.holder), (1, second.holder()));
+    // The first one's end does not make the second one look as if it had left.
+    drop(first);
+    thread::sleep(2 * BEAT_EVERY);
+    assert_eq!(names(&second), [("a".to_owned(), true)]);
+    assert!(!second.is_displaced());
+}

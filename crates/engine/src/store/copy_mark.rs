@@ -1,0 +1,44 @@
+//! Mark of a copy of a replicated database: one that only its log may change.
+//!
+//! ```text
+//!  COPY   "telar copy 1" newline
+//! ```
+//!
+//! Set when a database is opened to follow, and never taken away: a commit that is made in a copy
+//! by itself is in no log, and makes it another database than those that it is a copy of. Backups
+//! have no mark: what is restored from one is a database of its own.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use crate::error::Error;
+use crate::io::folder;
+
+/// Name of the file.
+pub(crate) const COPY_MARK: &str = "COPY";
+
+const TEXT: &[u8] = b"telar copy 1\n";
+
+/// Marks the database in `root`.
+pub(super) fn set(root: &Path) -> Result<(), Error> {
+    let path = root.join(COPY_MARK);
+    if path.exists() {
+        return Ok(());
+    }
+    let write = || {
+        let mut file = File::create(&path)?;
+        file.write_all(TEXT)?;
+        file.sync_all()?;
+        folder::sync(root)
+    };
+    write().map_err(Error::file("cannot write", &path))
+}
+
+/// Refuses the database in `root` if it is a copy.
+pub(super) fn refuse(root: &Path) -> Result<(), Error> {
+    match root.join(COPY_MARK).exists() {
+        true => Err(Error::IsACopy { path: root.into() }),
+        false => Ok(()),
+    }
+}

@@ -1,0 +1,343 @@
+//! Keeper of a node: a thread that brings the server in line with the cluster.
+//!
+//! - The shared state is watched; another one is installed: users, grants, databases.
+//! - Each copy is looked at: one that was deposed is taken from its clients, whose transactions
+//!   end, and offered again once it has been opened anew.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use telar_cluster::members::{Member, Members};
+use telar_cluster::replica::{Replica, ReplicaError};
+use telar_cluster::store;
+use telar_db::query::QueryError;
+
+use super::super::database::{Database, End};
+use super::super::state::{Entry, State};
+use super::super::{Dbms, Live};
+use super::{Cluster, LocalCopy, store_failed};
+
+/// Time between two looks at the copies.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Longest wait of one look at the shared state.
+const WATCH_FOR: Duration = Duration::from_millis(500);
+
+/// Time until a store that does not answer is asked again.
+const RETRY_AFTER: Duration = Duration::from_millis(500);
+
+/// Time between two attempts to open what could not be opened.
+const REOPEN_EVERY: Duration = Duration::from_secs(5);
+
+/// Longest wait for leaderships that are given up.
+const HAND_OVER_WAIT: Duration = Duration::from_secs(3);
+
+/// The threads; they end when this is dropped.
+#[derive(Debug)]
+pub(in crate::dbms) struct Keeper {
+    stopped: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts the threads for a server.
+    pub(in crate::dbms) fn start(dbms: &Arc<Dbms>) -> std::io::Result<Self> {
+        let stopped = Arc::<AtomicBool>::default();
+        let mut keeper = Self { stopped: Arc::clone(&stopped), threads: Vec::new() };
+        let named = |name: &str| thread::Builder::new().name(name.into());
+        let (weak, stop) = (Arc::downgrade(dbms), Arc::clone(&stopped));
+        keeper.threads.push(named("telar-copies").spawn(move || look_on(&weak, &stop))?);
+        let weak = Arc::downgrade(dbms);
+        keeper.threads.push(named("telar-shared").spawn(move || watch_on(&weak, &stopped))?);
+        Ok(keeper)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        self.stopped.store(true, Ordering::Relaxed);
+        let own = thread::current().id();
+        for thread in self.threads.drain(..) {
+            // One of them may have been the last to use the server. One that panicked has nothing
+            // to hand over.
+            if thread.thread().id() != own {
+                drop(thread.join());
+            }
+        }
+    }
+}
+
+/// The server, as long as it is there and the keeper is to go on.
+fn going(dbms: &Weak<Dbms>, stopped: &AtomicBool) -> Option<Arc<Dbms>> {
+    // ORDERING: relaxed, as above.
+    if stopped.load(Ordering::Relaxed) { None } else { dbms.upgrade() }
+}
+
+fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
+    let (mut reopened, mut displaced) = (Instant::now(), false);
+    while let Some(dbms) = going(dbms, stopped) {
+        dbms.look_at_copies();
+        if reopened.elapsed() >= REOPEN_EVERY {
+            dbms.reopen_failed();
+            reopened = Instant::now();
+        }
+        let taken = dbms.cluster.as_ref().and_then(Cluster::displaced);
+        if let Some(node) = taken.filter(|_| !displaced) {
+            displaced = true;
+            tracing::error!(
+                "another process of the cluster calls itself '{node}' (cluster.node): clients are \
+                 sent there, and not here; end one of the two"
+            );
+        }
+        drop(dbms);
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn watch_on(weak: &Weak<Dbms>, stopped: &AtomicBool) {
+    let mut seen: Vec<store::Entry> = Vec::new();
+    // What is wrong is said once, and once more when it is over.
+    let mut trouble: Option<String> = None;
+    while let Some(dbms) = going(weak, stopped) {
+        let Some(cluster) = &dbms.cluster else { return };
+        let (stores, keys) = (cluster.stores.clone(), cluster.keys.clone());
+        drop(dbms);
+        let Ok(key) = keys.system() else { return };
+        let found = stores.coordination.watch(key.as_str(), &seen, WATCH_FOR);
+        let Some(dbms) = going(weak, stopped) else { return };
+        let found = found.map_err(|error| store_failed("watch users and databases", &error));
+        let installed = found.and_then(|found| {
+            let entry = found.iter().find(|entry| entry.key == key && found != seen);
+            entry.map_or(Ok(()), |entry| dbms.install_entry(entry)).map(|()| found)
+        });
+        drop(dbms);
+        match installed {
+            Ok(found) => {
+                seen = found;
+                if trouble.take().is_some() {
+                    tracing::info!("users and databases are watched again");
+                }
+            }
+            Err(error) => {
+                if trouble.as_ref() != Some(&error.message) {
+                    tracing::error!("{}", error.message);
+                }
+                trouble = Some(error.message);
+                thread::sleep(RETRY_AFTER);
+            }
+        }
+    }
+}
+
+impl Dbms {
+    /// Joins the cluster, once this server can be reached at `bolt`; without a cluster, nothing.
+    pub(crate) fn join(
+        self: &Arc<Self>,
+        bolt: String,
+        http: Option<String>,
+    ) -> Result<(), QueryError> {
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let node = cluster.settings.node.clone();
+        let weak = Arc::downgrade(self);
+        let votes = cluster.settings.votes;
+        let describe = move |holder| {
+            let mut member = Member::new(node.clone(), holder, bolt.clone());
+            member.http.clone_from(&http);
+            member.votes = votes;
+            if let Some(dbms) = weak.upgrade()
+                && let Some(cluster) = &dbms.cluster
+            {
+                cluster.describe(&mut member);
+            }
+            member
+        };
+        let node = &cluster.settings.node;
+        let joined = Members::join(&cluster.stores.coordination, &cluster.keys, node, describe);
+        let joined = joined.map_err(|error| store_failed("join the cluster", &error))?;
+        *cluster.members.lock() = Some(joined);
+        let keeper = Keeper::start(self)
+            .map_err(|e| super::super::failure::storage("cannot start a thread", e))?;
+        *self.keeper.lock() = Some(keeper);
+        Ok(())
+    }
+
+    /// Gives up leading, before the server ends: other nodes take over at once, and this one
+    /// follows until it is gone. Waits for that, for [`HAND_OVER_WAIT`] at most.
+    pub fn hand_over(&self) {
+        let Some(cluster) = &self.cluster else { return };
+        cluster.retire();
+        let until = Instant::now() + HAND_OVER_WAIT;
+        while cluster.leads_any() && Instant::now() < until {
+            thread::sleep(LOOK_EVERY);
+        }
+    }
+
+    /// Leaves the cluster: this server's copies are given up, and other nodes see that it is gone.
+    pub fn leave(&self) {
+        self.hand_over();
+        // Its threads use the server, and so hold it.
+        let keeper = self.keeper.lock().take();
+        drop(keeper);
+        self.cluster.iter().for_each(Cluster::leave);
+    }
+
+    fn install_entry(&self, entry: &store::Entry) -> Result<(), QueryError> {
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let _change = self.change.lock();
+        if entry.version <= cluster.installed() {
+            return Ok(());
+        }
+        let state = cluster.decode(entry)?;
+        cluster.note_installed(entry.version);
+        self.install(state);
+        Ok(())
+    }
+
+    /// Makes a state of the cluster this server's: opens and ends databases. Called under the mutex
+    /// of changes.
+    pub(in crate::dbms) fn install(&self, new: State) {
+        let old = self.state();
+        let mut opened = BTreeMap::new();
+        for (name, entry) in new.databases.iter().filter(|(_, entry)| entry.online) {
+            if old.databases.get(name) == Some(entry) {
+                continue;
+            }
+            let kept = old.databases.get(name).is_some_and(|old| old.folder == entry.folder);
+            let ready = if kept { self.await_stopped(name) } else { Ok(()) };
+            let live = ready.and_then(|()| self.open_other(name, &entry.folder, true));
+            let live = live.map_or_else(
+                |error| {
+                    tracing::error!("cannot open the database {name}: {}", error.message);
+                    Live::Failed(error.message)
+                },
+                |database| Live::Online(Arc::new(database)),
+            );
+            opened.insert(name.clone(), live);
+        }
+        *self.state.write() = Arc::new(new);
+        let new = self.state();
+        for (name, entry) in &old.databases {
+            let goes_on = |now: &Entry| now.online && now.folder == entry.folder;
+            if let Some(cluster) = &self.cluster
+                && !new.databases.get(name).is_some_and(goes_on)
+            {
+                cluster.close_copy(&entry.folder);
+            }
+        }
+        self.replace(&old, &new, opened.into_iter().collect());
+    }
+
+    /// Brings the open databases in line with their copies.
+    fn look_at_copies(&self) {
+        let Some(cluster) = &self.cluster else { return };
+        // Whoever changes databases looks at their copies, too.
+        let Some(_change) = self.change.try_lock() else { return };
+        let default = &self.settings.default_database;
+        if let Some(copy) = cluster.copy(&Cluster::default_folder(default)) {
+            let now = self.default.read().next(&copy.replica);
+            if let Some(next) = now.map(|next| self.look_at(default, &copy, next)) {
+                let before = std::mem::replace(&mut *self.default.write(), next);
+                end_deposed(before);
+            }
+        }
+        for (name, entry) in &self.state().databases {
+            let Some(copy) = cluster.copy(&entry.folder) else { continue };
+            let now = self.others.read().get(name).and_then(|live| live.next(&copy.replica));
+            let known = name.as_str().into();
+            if let Some(next) = now.map(|next| self.look_at(&known, &copy, next)) {
+                let before = self.others.write().insert(name.clone(), next);
+                before.into_iter().for_each(end_deposed);
+            }
+        }
+    }
+
+    /// Tries again to open the databases that could not be opened: the store may be back.
+    fn reopen_failed(&self) {
+        let Some(cluster) = &self.cluster else { return };
+        let Some(_change) = self.change.try_lock() else { return };
+        for (name, entry) in &self.state().databases {
+            let failed = matches!(self.others.read().get(name), Some(Live::Failed(_)));
+            // One whose copy is open has stopped for a reason that opening it does not mend.
+            if entry.online
+                && failed
+                && cluster.copy(&entry.folder).is_none()
+                && let Ok(database) = self.open_other(name, &entry.folder, true)
+            {
+                tracing::info!("the database {name} could be opened now");
+                self.others.write().insert(name.clone(), Live::Online(Arc::new(database)));
+            }
+        }
+    }
+
+    fn look_at(&self, name: &Arc<str>, copy: &LocalCopy, next: Next) -> Live {
+        match next {
+            Next::Reopening => {
+                tracing::warn!("the database {name} is opened anew: this node led it");
+                Live::Reopening
+            }
+            Next::Stopped(why) => {
+                tracing::error!("the copy of the database {name} has stopped: {why}");
+                Live::Failed(why)
+            }
+            Next::Opened(number, engine) => {
+                let backups = self.settings.backup_folder.clone();
+                let copy = (copy.clone(), number);
+                Live::Online(Arc::new(Database::replicated(
+                    Arc::clone(name),
+                    copy,
+                    engine,
+                    backups,
+                )))
+            }
+        }
+    }
+}
+
+/// What a copy is to clients from now on.
+enum Next {
+    Opened(u64, telar_db::Database),
+    Reopening,
+    Stopped(String),
+}
+
+impl Live {
+    /// What becomes of it, seen its copy; none if it stays as it is.
+    fn next(&self, copy: &Replica) -> Option<Next> {
+        match (self, copy.opened()) {
+            (Self::Online(database), Ok((number, _))) if database.copy_number() == Some(number) => {
+                None
+            }
+            // First to be let go, whatever has come in its place.
+            (Self::Online(_), Err(ReplicaError::Stopped { why })) => Some(Next::Stopped(why)),
+            (Self::Online(_), _) => Some(Next::Reopening),
+            (Self::Reopening, Ok((number, engine))) => Some(Next::Opened(number, engine)),
+            (Self::Reopening, Err(ReplicaError::Stopped { why })) => Some(Next::Stopped(why)),
+            _ => None,
+        }
+    }
+}
+
+fn end_deposed(before: Live) {
+    if let Live::Online(database) = before {
+        database.end(End::Deposed, None);
+    }
+}
+
+impl Cluster {
+    /// Adds to a member what its copies say.
+    fn describe(&self, member: &mut Member) {
+        for (folder, copy) in self.copies.lock().iter() {
+            let replica = &copy.replica;
+            if let Some(position) = replica.position() {
+                member.positions.insert(folder.clone(), position.get());
+            }
+            if let Some(why) = replica.stopped() {
+                member.troubles.push(format!("{folder}: {why}"));
+            }
+        }
+    }
+}

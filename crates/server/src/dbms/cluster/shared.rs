@@ -1,0 +1,281 @@
+//! Shared state of a cluster: who it is, and its users, grants and databases.
+//!
+//! | key | value | written |
+//! |---|---|---|
+//! | `NAME/identity` | [`Identity`] | once, by the first node that starts |
+//! | `NAME/system` | [`State`], as in `system.json` | by compare-and-set, for each command |
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use telar_cluster::keys::Keys;
+use telar_cluster::store::{Entry, PutIf, Stores, VALUE_BYTES_MAX, Version, random};
+use telar_db::query::QueryError;
+
+use super::super::Dbms;
+use super::super::failure::{invalid, storage};
+use super::super::state::{Command, Given, State};
+use super::super::store::{create_private, make_private};
+use super::{Cluster, store_failed};
+
+/// File by which a server's folder knows its cluster.
+const MARK: &str = "cluster.json";
+
+/// File that every database has.
+const DATABASE_MARK: &str = "FORMAT";
+
+/// Tries of a change that others come before.
+const TRIES: usize = 32;
+
+/// Identity of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Identity {
+    /// Version of the form.
+    format: u32,
+    /// Random number, so that two clusters of one name are not taken for each other.
+    id: u64,
+    /// Name of the default database, the same on all nodes.
+    default_database: String,
+}
+
+const FORMAT: u32 = 1;
+
+/// Name of a cluster's default database; none if the store has no such cluster.
+pub(super) fn default_database(stores: &Stores, keys: &Keys) -> Result<Option<String>, QueryError> {
+    let wrong = |error| store_failed("read the cluster's identity", &error);
+    let entry = stores.coordination.get(&keys.identity().map_err(wrong)?).map_err(wrong)?;
+    Ok(entry.as_ref().map(read_identity).transpose()?.map(|identity| identity.default_database))
+}
+
+fn read_identity(entry: &Entry) -> Result<Identity, QueryError> {
+    let key = &entry.key;
+    let identity: Identity = serde_json::from_slice(&entry.value)
+        .map_err(|e| storage(&format!("{key} in the store is damaged"), e))?;
+    match identity.format {
+        FORMAT => Ok(identity),
+        format => {
+            Err(invalid(format!("{key} in the store is of format {format}, of a newer program")))
+        }
+    }
+}
+
+/// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it.
+pub(super) fn identify(
+    stores: &Stores,
+    keys: &Keys,
+    default: &str,
+    path: &Path,
+) -> Result<(), QueryError> {
+    if path.join(DATABASE_MARK).exists() {
+        let message = format!(
+            "{} holds a database that belongs to no cluster: name another folder (store.path), \
+             and import what is in it",
+            path.display()
+        );
+        return Err(invalid(message));
+    }
+    let folder = path.join("dbms");
+    let mark = folder.join(MARK);
+    let known = read_mark(&mark)?;
+    let found = found(stores, keys, default, known.is_none())?;
+    if found.default_database != default {
+        let message = format!(
+            "the default database of the cluster '{}' is called '{}', not '{default}' \
+             (store.default_database)",
+            keys.cluster(),
+            found.default_database
+        );
+        return Err(invalid(message));
+    }
+    match known {
+        Some(known) if known == found => Ok(()),
+        Some(_) => Err(invalid(format!(
+            "{} belongs to another cluster than '{}' in this store (cluster.store, cluster.name)",
+            path.display(),
+            keys.cluster()
+        ))),
+        None => write_mark(path, &folder, &mark, &found)
+            .map_err(|e| storage(&format!("cannot write {}", mark.display()), e)),
+    }
+}
+
+/// The identity in the store; made if there is none and `may_found`.
+fn found(
+    stores: &Stores,
+    keys: &Keys,
+    default: &str,
+    may_found: bool,
+) -> Result<Identity, QueryError> {
+    let wrong = |error| store_failed("read the cluster's identity", &error);
+    let key = keys.identity().map_err(wrong)?;
+    let mut entry = stores.coordination.get(&key).map_err(wrong)?;
+    if entry.is_none() {
+        if !may_found {
+            return Err(invalid(format!(
+                "this server is of a cluster '{}' that is not in the store any more: it is \
+                 another store, or an empty one (cluster.store, cluster.name)",
+                keys.cluster()
+            )));
+        }
+        let id = random().map_err(wrong)?;
+        let made = Identity { format: FORMAT, id, default_database: default.to_owned() };
+        let value = serde_json::to_vec(&made).map_err(|e| storage("cannot found a cluster", e))?;
+        entry = match stores.coordination.put_if(&key, Version::ABSENT, &value).map_err(wrong)? {
+            PutIf::Won(_) => return Ok(made),
+            PutIf::Lost(found) => found,
+            PutIf::Unknown(_) => stores.coordination.get(&key).map_err(wrong)?,
+        };
+    }
+    let Some(entry) = entry else {
+        return Err(invalid("the cluster's store lost what was written into it"));
+    };
+    read_identity(&entry)
+}
+
+fn read_mark(mark: &Path) -> Result<Option<Identity>, QueryError> {
+    match std::fs::read(mark) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(storage(&format!("cannot read {}", mark.display()), e)),
+        Ok(bytes) => serde_json::from_slice(&bytes)
+            .map(Some)
+            .map_err(|e| storage(&format!("{} is damaged", mark.display()), e)),
+    }
+}
+
+fn write_mark(path: &Path, folder: &Path, mark: &Path, identity: &Identity) -> std::io::Result<()> {
+    std::fs::create_dir_all(path)?;
+    make_private(folder)?;
+    let new = folder.join("cluster.json.new");
+    let mut file = create_private(&new)?;
+    serde_json::to_writer_pretty(&mut file, identity)?;
+    file.sync_all()?;
+    std::fs::rename(&new, mark)?;
+    std::fs::File::open(folder)?.sync_all()
+}
+
+/// Refuses a server's folder whose databases are copies, for a server without a cluster.
+pub(in crate::dbms) fn refuse_copies(path: &Path) -> Result<(), QueryError> {
+    if !path.join("dbms").join(MARK).exists() {
+        return Ok(());
+    }
+    Err(invalid(format!(
+        "{} holds copies of a cluster's databases: set cluster.store, cluster.name and \
+         cluster.node (--cluster, --node), or name another folder",
+        path.display()
+    )))
+}
+
+/// Outcome of an attempt to replace the shared state.
+pub(super) enum Replaced {
+    /// It is there, in this version.
+    Won(Version),
+    /// Somebody was faster.
+    Lost,
+}
+
+impl Cluster {
+    /// The shared state of `entry`.
+    pub(super) fn decode(&self, entry: &Entry) -> Result<State, QueryError> {
+        State::decode(&entry.value)
+            .map_err(|why| storage(&format!("{} in the store is damaged", entry.key), why))
+    }
+
+    /// The shared state with its version, if there is any.
+    pub(super) fn load(&self) -> Result<Option<(State, Version)>, QueryError> {
+        let wrong = |error| store_failed("read users and databases", &error);
+        let key = self.keys.system().map_err(wrong)?;
+        let entry = self.stores.coordination.get(&key).map_err(wrong)?;
+        entry.map(|entry| Ok((self.decode(&entry)?, entry.version))).transpose()
+    }
+
+    /// The shared state; `first` if there is none yet. True if it was made by this call.
+    pub(in crate::dbms) fn load_or_make(
+        &self,
+        first: impl FnOnce() -> Result<State, QueryError>,
+    ) -> Result<(State, bool), QueryError> {
+        if let Some((state, version)) = self.load()? {
+            self.note_installed(version);
+            return Ok((state, false));
+        }
+        let first = first()?;
+        if let Replaced::Won(version) = self.replace(Version::ABSENT, &first)? {
+            self.note_installed(version);
+            return Ok((first, true));
+        }
+        let (state, version) = self.load()?.ok_or_else(|| invalid("the state is gone"))?;
+        self.note_installed(version);
+        Ok((state, false))
+    }
+
+    /// Replaces the shared state of this version.
+    pub(super) fn replace(&self, version: Version, new: &State) -> Result<Replaced, QueryError> {
+        let wrong = |error| store_failed("write users and databases", &error);
+        let key = self.keys.system().map_err(wrong)?;
+        let value = serde_json::to_vec(new).map_err(|e| storage("cannot write", e))?;
+        if value.len() > VALUE_BYTES_MAX {
+            return Err(invalid(format!(
+                "users, grants and databases of a cluster have room in {VALUE_BYTES_MAX} bytes, \
+                 and would take {}",
+                value.len()
+            )));
+        }
+        match self.stores.coordination.put_if(&key, version, &value).map_err(wrong)? {
+            PutIf::Won(version) => Ok(Replaced::Won(version)),
+            PutIf::Lost(_) => Ok(Replaced::Lost),
+            // It is found out by reading what is there: nobody else writes the same bytes.
+            PutIf::Unknown(error) => match self.stores.coordination.get(&key).map_err(wrong)? {
+                Some(entry) if entry.value == value => Ok(Replaced::Won(entry.version)),
+                _ => Err(store_failed("learn whether the change was made", &error)),
+            },
+        }
+    }
+
+    /// Applies a change to the newest shared state, again if others come before it. Returned is
+    /// what the change returned, the state and its version.
+    pub(in crate::dbms) fn change(
+        &self,
+        mut change: impl FnMut(&State) -> Result<(State, u64), QueryError>,
+    ) -> Result<(u64, State, Version), QueryError> {
+        for _ in 0..TRIES {
+            let (old, version) = self.load()?.ok_or_else(|| invalid("the state is gone"))?;
+            let (new, changes) = change(&old)?;
+            if changes == 0 {
+                return Ok((0, old, version));
+            }
+            if let Replaced::Won(version) = self.replace(version, &new)? {
+                return Ok((changes, new, version));
+            }
+        }
+        Err(super::server_error(
+            telar_db::query::ErrorKind::Conflict,
+            "others change users and databases all the time; try again",
+        ))
+    }
+}
+
+impl Dbms {
+    /// As [`Dbms::execute`], for all nodes: what is changed is the shared state, and this node
+    /// installs it before it returns.
+    pub(in crate::dbms) fn execute_shared(
+        &self,
+        commands: &[Command],
+        given: &Given<'_>,
+        may: impl Fn(&State) -> Result<(), QueryError>,
+    ) -> Result<u64, QueryError> {
+        let Some(cluster) = &self.cluster else { return Ok(0) };
+        let _change = self.change.lock();
+        let (changes, new, version) = cluster.change(|old| {
+            may(old)?;
+            let (mut new, mut changes) = (old.clone(), 0);
+            for command in commands {
+                changes += u64::from(new.apply(command, given)?);
+            }
+            Ok((new, changes))
+        })?;
+        if version > cluster.installed() {
+            cluster.note_installed(version);
+            self.install(new);
+        }
+        Ok(changes)
+    }
+}

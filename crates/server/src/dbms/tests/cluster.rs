@@ -1,0 +1,307 @@
+//! Nodes of a cluster, in one process over a store in a folder.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::dbms::{AccessMode, ClusterSettings, Report};
+
+const NOT_A_LEADER: &str = "Neo.ClientError.Cluster.NotALeader";
+
+/// Longest wait for what has to come: machines may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn store(&self) -> String {
+        format!("dir:{}", self.path("store").display())
+    }
+
+    fn settings(&self, node: &str) -> DbmsSettings {
+        let (store, name, node) = (self.store(), "test".to_owned(), node.to_owned());
+        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        DbmsSettings { cluster, ..settings() }
+    }
+
+    fn open(&self, node: &str, settings: DbmsSettings) -> Result<Arc<Dbms>, Failure> {
+        Dbms::open(Some(&self.path(node)), settings).map(Arc::new)
+    }
+
+    /// A node that has joined; its number is its port.
+    fn node(&self, node: &str, port: u16) -> Arc<Dbms> {
+        let dbms = self.open(node, self.settings(node)).unwrap();
+        dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
+        dbms
+    }
+}
+
+fn close(dbms: Arc<Dbms>) {
+    dbms.leave();
+    Arc::into_inner(dbms).unwrap().close().unwrap();
+}
+
+#[track_caller]
+fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Where the node says that a database is written.
+fn writers(dbms: &Dbms, database: &str) -> Vec<String> {
+    dbms.routes(database, None).unwrap().write
+}
+
+/// The nodes, the one first that leads a database.
+fn by_leader<'n>(nodes: [&'n Arc<Dbms>; 2], database: &str) -> [&'n Arc<Dbms>; 2] {
+    let leads = |dbms: &Arc<Dbms>| dbms.copy(database).is_some_and(|copy| copy.leads());
+    let first = eventually("a leader", || nodes.iter().position(|node| leads(node)));
+    [nodes[first], nodes[1 - first]]
+}
+
+#[track_caller]
+fn refusal(done: Result<Vec<String>, Failure>) -> (&'static str, String) {
+    let failure = done.unwrap_err();
+    (failure.code, failure.message)
+}
+
+#[test]
+fn followers_read_and_say_where_to_write() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    let (at_leader, at_follower) = (admin(leader), admin(follower));
+    // A write may come before the new leader takes any.
+    let bookmark = eventually("a commit", || {
+        let mut kept = Kept::default();
+        let text = "CREATE (n:Person {name: 'Ada'}) RETURN n.name";
+        let done = at_leader.run(&Options::default(), text, &ValueMap::new(), &mut kept);
+        done.ok().map(|done| done.bookmark.unwrap().to_string())
+    });
+    let after = Options { bookmarks: vec![bookmark], ..Options::default() };
+    let names = "MATCH (n:Person) RETURN n.name";
+    assert_eq!(try_on(&at_follower, &after, names).unwrap(), ["'Ada'"]);
+    let leader_is = follower.copy("telar").unwrap().replica.leader().unwrap();
+    let port = if leader_is == "a" { 1 } else { 2 };
+    eventually("members", || (follower.servers().len() == 2).then_some(()));
+    for text in
+        ["CREATE (:Person)", "MATCH (n:Person) SET n.x = 1", "CREATE INDEX FOR (n:X) ON n.y"]
+    {
+        let (code, message) = refusal(attempt(&at_follower, text));
+        assert_eq!(code, NOT_A_LEADER, "{text}");
+        assert!(message.contains(&format!("'{leader_is}' at 127.0.0.1:{port} leads")), "{message}");
+    }
+    // The same in a transaction, which may read: names that nobody has made, too.
+    let mut work = at_follower.begin(&Options::default()).unwrap();
+    let mut kept = Kept::default();
+    work.run("MATCH (n:Nobody {none: 1}) RETURN count(n)", &ValueMap::new(), &mut kept).unwrap();
+    assert_eq!(kept.0, ["0"]);
+    let failure = work.run("CREATE (:Nobody)", &ValueMap::new(), &mut kept).unwrap_err();
+    assert_eq!(failure.code, NOT_A_LEADER);
+    drop(work);
+    let batches = "UNWIND range(1, 3) AS i CALL (i) { CREATE (:Batch) } IN TRANSACTIONS OF 1 ROW";
+    assert_eq!(refusal(attempt(&at_follower, batches)).0, NOT_A_LEADER);
+    assert_eq!(run(&at_leader, "MATCH (n) RETURN count(n)"), ["1"]);
+    // Routes, databases and servers.
+    let table = follower.routes("telar", None).unwrap();
+    assert_eq!(table.write, [format!("127.0.0.1:{port}")]);
+    assert_eq!(table.read, [format!("127.0.0.1:{}", 3 - port)]);
+    assert_eq!(table.route, ["127.0.0.1:1", "127.0.0.1:2"]);
+    assert_eq!(follower.routes("system", None).unwrap().write, table.route);
+    assert!(follower.routes("nowhere", None).is_none());
+    let shown = "SHOW DATABASE telar YIELD address, writer, currentStatus";
+    let truth = |holds| if holds { "TRUE" } else { "FALSE" };
+    let line = |port, writer| format!("'127.0.0.1:{port}' {} 'online'", truth(writer));
+    eventually("both have it", || {
+        (run(&at_follower, shown) == [line(1, port == 1), line(2, port == 2)]).then_some(())
+    });
+    let servers = run(&at_follower, "SHOW SERVERS YIELD name, address, health");
+    let server = |node: &str, port| format!("'{node}' '127.0.0.1:{port}' 'Available'");
+    assert_eq!(servers, [server("a", 1), server("b", 2)]);
+    let reader = user(leader, "ann", "reader");
+    assert_eq!(refusal(attempt(&reader, "SHOW SERVERS")).0, FORBIDDEN);
+    assert_eq!(refusal(attempt(&reader, "CALL telar.cluster.transfer()")).0, FORBIDDEN);
+    drop((at_leader, at_follower, reader));
+    close(a);
+    close(b);
+}
+
+#[test]
+fn users_and_databases_are_those_of_the_cluster() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    // Each node is asked for something, and both know it.
+    let ann = user(&a, "ann", "reader");
+    eventually("ann at b", || login(&b, "ann", "password of ann").ok());
+    run(&admin(&b), "CREATE DATABASE shop");
+    run(&admin(&b), "GRANT ROLE writer TO ann ON DATABASE shop");
+    let [leader, follower] = by_leader([&a, &b], "shop");
+    let writer = eventually("ann at the leader", || login(leader, "ann", "password of ann").ok());
+    eventually("a commit", || try_on(&writer, &on("shop"), "CREATE (:Item {name: 'loom'})").ok());
+    let reader = login(follower, "ann", "password of ann").unwrap();
+    let items = "MATCH (n:Item) RETURN n.name";
+    eventually("the item", || {
+        try_on(&reader, &on("shop"), items).ok().filter(|found| *found == ["'loom'"])
+    });
+    drop((writer, reader, ann));
+    // What the one stops the other stops, with its data where it was.
+    run(&admin(&a), "STOP DATABASE shop");
+    for node in [&a, &b] {
+        eventually("its end", || {
+            try_on(&admin(node), &on("shop"), items).err().filter(|e| e.code == UNAVAILABLE)
+        });
+    }
+    run(&admin(&b), "START DATABASE shop");
+    for node in [&a, &b] {
+        eventually("its start", || {
+            try_on(&admin(node), &on("shop"), items).ok().filter(|found| *found == ["'loom'"])
+        });
+    }
+    // A node that was away finds out.
+    close(b);
+    run(&admin(&a), "DROP DATABASE shop");
+    run(&admin(&a), "CREATE DATABASE depot");
+    run(&admin(&a), "DROP USER ann");
+    let b = place.node("b", 2);
+    assert_eq!(refusal(try_on(&admin(&b), &on("shop"), items)).0, NOT_FOUND);
+    assert_eq!(run_on(&admin(&b), "depot", "MATCH (n) RETURN count(n)"), ["0"]);
+    assert_eq!(login(&b, "ann", "password of ann").unwrap_err().code, UNAUTHORIZED);
+    // Both at once: each change is made, and made once.
+    std::thread::scope(|scope| {
+        for (node, name) in [(&a, "left"), (&b, "right")] {
+            scope.spawn(move || {
+                let admin = admin(node);
+                for number in 0..10 {
+                    run(&admin, &format!("CREATE USER {name}{number} SET PASSWORD 'long enough'"));
+                }
+            });
+        }
+    });
+    for node in [&a, &b] {
+        let users = "SHOW USERS YIELD user";
+        eventually("all of them", || (run(&admin(node), users).len() == 21).then_some(()));
+    }
+    close(a);
+    close(b);
+}
+
+#[test]
+fn a_leader_that_hands_over_ends_its_transactions_and_follows() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    let client = admin(leader);
+    eventually("a commit", || attempt(&client, "CREATE (:Kept)").ok());
+    // One has written, one waits for its client.
+    let mut writes = client.begin(&Options::default()).unwrap();
+    let mut kept = Kept::default();
+    writes.run("CREATE (:Lost)", &ValueMap::new(), &mut kept).unwrap();
+    let other = admin(leader);
+    let idle = other.begin(&Options::default()).unwrap();
+    assert_eq!(refusal(attempt(&admin(follower), "CALL telar.cluster.transfer()")).0, NOT_A_LEADER);
+    assert_eq!(run(&client, "CALL telar.cluster.transfer()"), ["TRUE"]);
+    eventually("the other leads", || follower.copy("telar").filter(|copy| copy.leads()));
+    let failure = writes.run("CREATE (:Lost)", &ValueMap::new(), &mut kept).unwrap_err();
+    assert_eq!(failure.code, NOT_A_LEADER);
+    drop(writes);
+    let code = idle.commit().map(drop).map_err(|failure| failure.code);
+    assert!(matches!(code, Ok(()) | Err(NOT_A_LEADER)), "{code:?}");
+    let terminated = |access| client.terminated(&Options { access, ..Options::default() }).code;
+    assert_eq!(terminated(AccessMode::Write), NOT_A_LEADER);
+    assert_eq!(terminated(AccessMode::Read), "Neo.TransientError.Transaction.Terminated");
+    // While its copy is opened anew, and after that.
+    assert_eq!(&*client.database_name(None).unwrap(), "telar");
+    eventually("a commit", || attempt(&admin(follower), "CREATE (:Kept)").ok());
+    eventually("it follows", || {
+        let found = attempt(&client, "MATCH (n:Kept) RETURN count(n)").ok();
+        found.filter(|found| *found == ["2"])
+    });
+    assert_eq!(run(&client, "MATCH (n:Lost) RETURN count(n)"), ["0"]);
+    assert_eq!(writers(leader, "telar"), writers(follower, "telar"));
+    assert_eq!(refusal(attempt(&client, "CREATE (:Kept)")).0, NOT_A_LEADER);
+    drop((client, other));
+    close(a);
+    close(b);
+}
+
+#[test]
+fn a_folder_belongs_to_one_cluster_or_to_none() {
+    let place = Place::new();
+    close(place.node("a", 1));
+    let message = |opened: Result<Arc<Dbms>, Failure>| opened.map(drop).unwrap_err().message;
+    // Without its cluster.
+    let found = message(Dbms::open(Some(&place.path("a")), settings()).map(Arc::new));
+    assert!(found.contains("holds copies of a cluster's databases"), "{found}");
+    // In another one: by name, by store, and in the same one after it was made anew.
+    let cluster = |name: &str, store: &str| {
+        let (store, name, node) = (store.to_owned(), name.to_owned(), "a".to_owned());
+        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        place.open("a", DbmsSettings { cluster, ..settings() })
+    };
+    let other = format!("dir:{}", place.path("other").display());
+    for (name, store) in [("other", &place.store()), ("test", &other)] {
+        let found = message(cluster(name, store));
+        assert!(found.contains("not in the store any more"), "{found}");
+    }
+    std::fs::rename(place.path("store"), place.path("away")).unwrap();
+    close(place.node("b", 2));
+    let found = message(cluster("test", &place.store()));
+    assert!(found.contains("belongs to another cluster"), "{found}");
+    // A database of its own is no copy, and another default database is another cluster.
+    let plain = Dbms::open(Some(&place.path("plain")), settings()).unwrap();
+    plain.close().unwrap();
+    let found = message(place.open("plain", place.settings("c")));
+    assert!(found.contains("holds a database that belongs to no cluster"), "{found}");
+    let renamed = DbmsSettings { default_database: "graph".into(), ..place.settings("d") };
+    let found = message(place.open("d", renamed));
+    assert!(found.contains("is called 'telar', not 'graph'"), "{found}");
+    // Names and stores that cannot be.
+    for (node, store) in [("a/b", &*place.store()), ("", &*place.store()), ("e", "s3://bucket")] {
+        let (store, name, node) = (store.to_owned(), "test".to_owned(), node.to_owned());
+        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        let found = message(place.open("e", DbmsSettings { cluster, ..settings() }));
+        assert!(found.contains("cannot join the cluster"), "{found}");
+    }
+    let in_memory = Dbms::open(None, place.settings("f")).map(Arc::new);
+    assert!(message(in_memory).contains("needs a folder"));
+}
+
+#[test]
+fn a_report_shows_who_is_there_and_who_leads() {
+    let place = Place::new();
+    assert!(Report::read(&place.store(), "test").is_err(), "there is nothing yet");
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, _] = by_leader([&a, &b], "telar");
+    let node = leader.copy("telar").unwrap().replica.leader().unwrap();
+    let report = Report::read(&place.store(), "test").unwrap();
+    let there: Vec<_> = report.members.iter().map(|m| (&*m.member.node, m.is_live())).collect();
+    assert_eq!(there, [("a", true), ("b", true)]);
+    let [database] = &*report.databases else { panic!("{report:?}") };
+    assert_eq!((&*database.name, &database.leader), ("telar", &Some(node)));
+    assert_eq!((database.epoch, database.oldest), (1, 1));
+    assert!(database.last() >= 1 && database.positions.len() == 2, "{database:?}");
+    assert!(Report::read(&place.store(), "other").is_err());
+    close(a);
+    close(b);
+    let report = Report::read(&place.store(), "test").unwrap();
+    assert!(report.members.iter().all(|m| m.member.left && !m.is_live()), "{report:?}");
+    assert_eq!(report.databases[0].leader, None, "it was given up");
+}

@@ -1,0 +1,322 @@
+"""A cluster of three servers under the official driver: routes, bookmarks, commands, failover.
+
+    cluster.py TELAR FOLDER [KILLS] [--strict]
+
+Starts three nodes over a store in FOLDER. One writer, by managed transactions over neo4j://, counts and adds nodes,
+while a reader follows it with bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started
+again. In the end every node has every acknowledged commit once, and none that was refused. With --strict writes have to
+be back in time, too: for a machine where nobody else is at work.
+
+Prints one line per check, figures, and the sum; the exit code says whether all held.
+"""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import neo4j
+from neo4j import GraphDatabase
+from neo4j.exceptions import DriverError, Neo4jError
+
+PASSWORD = "correct horse"
+NODES = ("a", "b", "c")
+# Neo4j's words for a node that leads not.
+NOT_A_LEADER = "Neo.ClientError.Cluster.NotALeader"
+SECONDS_TO_WRITE_MAX = 8
+
+
+class Node:
+    """One server; its ports stay when it is started again, as those of machines do."""
+
+    def __init__(self, telar: str, folder: Path, name: str):
+        self.telar, self.folder, self.name = telar, folder, name
+        self.bolt = "127.0.0.1:0"
+        self.process = None
+        self.start()
+
+    def start(self):
+        log = self.folder / f"{self.name}.log"
+        before = log.stat().st_size if log.exists() else 0
+        command = [self.telar, "serve", str(self.folder / self.name), "--no-http", "--bolt", self.bolt]
+        command += ["--cluster", f"dir:{self.folder / 'store'}", "--node", self.name]
+        command += ["--set", f"auth.initial_password={PASSWORD}"]
+        self.process = subprocess.Popen(command, stdout=log.open("ab"), stderr=subprocess.STDOUT)
+        until = time.monotonic() + 60
+        while time.monotonic() < until:
+            text = log.read_bytes()[before:].decode()
+            if "bolt://" in text:
+                self.bolt = text.split("bolt://")[1].split()[0]
+                return
+            if self.process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise SystemExit(f"node {self.name} did not start:\n{log.read_text()}")
+
+    def kill(self, how=signal.SIGKILL):
+        self.process.send_signal(how)
+        self.process.wait()
+
+    def driver(self):
+        """A driver of this node alone."""
+        return GraphDatabase.driver(f"bolt://{self.bolt}", auth=("neo4j", PASSWORD))
+
+
+passed, failures = 0, 0
+
+
+def check(what: str, holds: bool, found=""):
+    global passed, failures
+    passed += holds
+    failures += not holds
+    print(f"{'ok' if holds else 'FAILED'}: {what}{'' if holds else f': {found}'}", flush=True)
+
+
+def until(what: str, probe, seconds=60):
+    """What `probe` returns, once that is true."""
+    end = time.monotonic() + seconds
+    while True:
+        found = probe()
+        if found:
+            return found
+        if time.monotonic() > end:
+            raise SystemExit(f"FAILED: {what} took more than {seconds} s")
+        time.sleep(0.05)
+
+
+def routes(node: Node, database=None):
+    """Addresses by role, as the node says."""
+    with node.driver() as driver, driver.session() as session:
+        query = "CALL dbms.routing.getRoutingTable({}, $db)"
+        row = session.run(query, db=database).single()
+        return {server["role"]: sorted(server["addresses"]) for server in row["servers"]}
+
+
+def leader_of(nodes, database=None):
+    """The node that the others say leads; none while they say nothing or differ."""
+    live = [node for node in nodes if node.process.poll() is None]
+    said = {tuple(routes(node, database).get("WRITE", [])) for node in live}
+    if len(said) != 1 or not next(iter(said)):
+        return None
+    found = [node for node in live if node.bolt == next(iter(said))[0]]
+    return found[0] if found else None
+
+
+def refusal(error):
+    """What a node said that does not lead, if that is why: over bolt:// the driver wraps it."""
+    while error is not None:
+        if getattr(error, "code", None) == NOT_A_LEADER:
+            return error.message
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def basics(nodes):
+    leader = until("a first leader", lambda: leader_of(nodes))
+    follower = next(node for node in nodes if node is not leader)
+    every = sorted(node.bolt for node in nodes)
+    table = until("routes to all", lambda: routes(follower).get("ROUTE") == every and routes(follower))
+    check("the leader writes", table["WRITE"] == [leader.bolt], table)
+    check("followers read", table["READ"] == sorted(set(every) - {leader.bolt}), table)
+    system = routes(follower, "system")
+    check("everybody takes commands", system["WRITE"] == every, system)
+    with follower.driver() as driver, driver.session() as session:
+        try:
+            session.run("CREATE (:Refused)").consume()
+            check("a follower refuses writes", False)
+        except (DriverError, Neo4jError) as error:
+            said = refusal(error)
+            check("a follower refuses writes", said and f"'{leader.name}'" in said, error)
+        # What no node has is read there without a word.
+        count = session.run("MATCH (n:Refused {key: 1}) RETURN count(n)").single().value()
+        check("nothing of it was made", count == 0, count)
+        with session.begin_transaction() as transaction:
+            check("a transaction reads", transaction.run("RETURN 1").single().value() == 1)
+            try:
+                transaction.run("MERGE (:Refused)").consume()
+                check("and does not write", False)
+            except (DriverError, Neo4jError) as error:
+                check("and does not write", bool(refusal(error)), error)
+            transaction.close()
+
+
+def commands(nodes):
+    """Users and databases are those of the cluster, whichever node is asked."""
+    leader = until("a leader", lambda: leader_of(nodes))
+    follower = next(node for node in nodes if node is not leader)
+    with follower.driver() as driver:
+        driver.execute_query("CREATE USER ann SET PASSWORD 'a password' CHANGE NOT REQUIRED", database_="system")
+        driver.execute_query("GRANT ROLE reader TO ann", database_="system")
+        driver.execute_query("CREATE DATABASE shop", database_="system")
+    for node in nodes:
+        def logs_in():
+            try:
+                with GraphDatabase.driver(f"bolt://{node.bolt}", auth=("ann", "a password")) as driver:
+                    return driver.execute_query("RETURN 1").records[0].value() == 1
+            except Neo4jError:
+                return False
+        check(f"a new user is known at {node.name}", until("the user", logs_in))
+    until("a leader of the new database", lambda: leader_of(nodes, "shop"))
+    with GraphDatabase.driver(f"neo4j://{nodes[0].bolt}", auth=("neo4j", PASSWORD)) as driver:
+        with driver.session(database="shop") as session:
+            session.execute_write(lambda t: t.run("CREATE (:Item {name: 'loom'})").consume())
+            found = session.execute_read(lambda t: t.run("MATCH (n:Item) RETURN n.name").value())
+            check("a new database takes commits", found == ["loom"], found)
+        driver.execute_query("DROP DATABASE shop", database_="system")
+    for node in nodes:
+        def is_gone():
+            with node.driver() as driver:
+                names = driver.execute_query("SHOW DATABASES YIELD name", database_="system").records
+                return "shop" not in [row["name"] for row in names]
+        check(f"a dropped one is gone at {node.name}", until("its end", is_gone))
+
+
+class Load:
+    """A writer and a reader over neo4j://, until they are told to end."""
+
+    def __init__(self, nodes):
+        def resolve(address):
+            """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
+            return [neo4j.Address.parse(node.bolt) for node in nodes] if address.host == "cluster" else [address]
+
+        self.driver = GraphDatabase.driver(
+            "neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve, max_transaction_retry_time=60)
+        self.acknowledged, self.unknown, self.longest = [], [], 0.0
+        self.stale, self.pause, self.errors = 0, 0.0, []
+        self.ended = threading.Event()
+        self.bookmarks = None
+        self.threads = [threading.Thread(target=self.write), threading.Thread(target=self.read)]
+        for thread in self.threads:
+            thread.start()
+
+    def write(self):
+        number = 0
+        while not self.ended.is_set():
+            number += 1
+
+            def work(transaction):
+                transaction.run("MERGE (c:Counter) SET c.n = coalesce(c.n, 0) + 1").consume()
+                transaction.run("CREATE (:Event {number: $number})", number=number).consume()
+
+            begun = time.monotonic()
+            try:
+                with self.driver.session() as session:
+                    session.execute_write(work)
+                    self.bookmarks = session.last_bookmarks()
+                self.acknowledged.append(number)
+            except (DriverError, Neo4jError) as error:
+                # Whether it was made is not known: the connection broke under the commit.
+                self.unknown.append(number)
+                self.errors.append(repr(error))
+            self.longest = max(self.longest, time.monotonic() - begun)
+
+    def read(self):
+        while not self.ended.is_set():
+            known, bookmarks = len(self.acknowledged), self.bookmarks
+            begun = time.monotonic()
+            try:
+                with self.driver.session(database="telar", bookmarks=bookmarks) as session:
+                    query = "MATCH (e:Event) RETURN count(e)"
+                    found = session.execute_read(lambda t: t.run(query).single().value())
+                # The bookmark is of the last acknowledged commit, or of a later one.
+                self.stale += found < known - 1
+            except (DriverError, Neo4jError) as error:
+                self.errors.append(repr(error))
+            self.pause = max(self.pause, time.monotonic() - begun)
+            time.sleep(0.01)
+
+    def end(self):
+        self.ended.set()
+        for thread in self.threads:
+            thread.join()
+        self.driver.close()
+
+
+def failovers(nodes, kills):
+    leader = until("a leader", lambda: leader_of(nodes))
+    load = Load(nodes)
+    until("the first commits", lambda: len(load.acknowledged) > 20)
+    took = []
+    for _ in range(kills):
+        leader = until("a leader", lambda: leader_of(nodes))
+        before, begun = len(load.acknowledged), time.monotonic()
+        leader.kill()
+        until("writes", lambda: len(load.acknowledged) > before + 1)
+        took.append(time.monotonic() - begun)
+        until("more writes", lambda: len(load.acknowledged) > before + 10)
+        leader.start()
+        until("the node is back", lambda: len(routes(leader).get("ROUTE", [])) == len(nodes))
+    load.end()
+    took.sort()
+    print(f"kills: {kills}, commits: {len(load.acknowledged)}, unknown: {len(load.unknown)}, seconds to the next "
+          f"commit: median {took[len(took) // 2]:.1f}, most {took[-1]:.1f}; longest read {load.pause:.1f} s", flush=True)
+    if "--strict" in sys.argv:
+        check("writes come back in time", took[-1] <= SECONDS_TO_WRITE_MAX, took)
+    check("a bookmark's reader sees what it names", load.stale == 0, load.stale)
+    check("at most the commit under way is unknown", len(load.unknown) <= kills, load.errors)
+    same_everywhere(nodes, load)
+
+
+def same_everywhere(nodes, load):
+    acknowledged, possible = set(load.acknowledged), set(load.acknowledged) | set(load.unknown)
+    pictures = set()
+    for node in nodes:
+        def picture():
+            with node.driver() as driver, driver.session() as session:
+                row = session.run("MATCH (c:Counter) RETURN c.n").single()
+                numbers = session.run("MATCH (e:Event) RETURN e.number ORDER BY e.number").value()
+                return (row and row.value(), tuple(numbers))
+        found = until("all commits", lambda: (lambda p: p if acknowledged <= set(p[1]) else None)(picture()))
+        pictures.add(found)
+        numbers = found[1]
+        check(f"each commit once at {node.name}", len(numbers) == len(set(numbers)))
+        check(f"nothing else at {node.name}", set(numbers) <= possible, set(numbers) - possible)
+        check(f"the count at {node.name}", found[0] == len(numbers), (found[0], len(numbers)))
+    check("all nodes show the same", len(pictures) == 1)
+
+
+def handed_over(nodes):
+    """A node that is told to stop hands over: no managed transaction fails, and writes hardly pause."""
+    load = Load(nodes)
+    until("the first commits", lambda: len(load.acknowledged) > 20)
+    for _ in range(len(nodes)):
+        leader = until("a leader", lambda: leader_of(nodes))
+        before = len(load.acknowledged)
+        leader.kill(signal.SIGTERM)
+        check(f"{leader.name} ends in order", leader.process.returncode == 0, leader.process.returncode)
+        leader.start()
+        until("writes", lambda: len(load.acknowledged) > before + 10)
+        until("the node is back", lambda: len(routes(leader).get("ROUTE", [])) == len(nodes))
+    load.end()
+    print(f"restarts: {len(nodes)}, commits: {len(load.acknowledged)}, longest write {load.longest:.1f} s", flush=True)
+    check("no transaction fails in a rolling restart", not load.errors, load.errors)
+
+
+def main():
+    telar, folder = sys.argv[1], Path(sys.argv[2])
+    kills = int(next((argument for argument in sys.argv[3:] if argument.isdecimal()), 3))
+    print(f"neo4j driver {neo4j.__version__}")
+    # It tells of each connection that breaks, and here they are broken on purpose.
+    logging.getLogger("neo4j").setLevel(logging.CRITICAL)
+    folder.mkdir(parents=True, exist_ok=True)
+    nodes = []
+    try:
+        for name in NODES:
+            nodes.append(Node(os.path.abspath(telar), folder, name))
+        basics(nodes)
+        commands(nodes)
+        failovers(nodes, kills)
+        handed_over(nodes)
+    finally:
+        for node in nodes:
+            if node.process.poll() is None:
+                node.kill()
+    print(f"test result: {'FAILED' if failures else 'ok'}. {passed} passed; {failures} failed")
+    sys.exit(1 if failures else 0)
+
+
+main()

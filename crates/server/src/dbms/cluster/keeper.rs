@@ -166,7 +166,7 @@ impl Dbms {
     }
 
     /// Gives up leading, before the server ends: other nodes take over at once, and this one
-    /// follows until it is gone. Waits for that, for [`HAND_OVER_WAIT`] at most.
+    /// follows until it is gone. Waits for that, for three seconds at most.
     pub fn hand_over(&self) {
         let Some(cluster) = &self.cluster else { return };
         cluster.retire();

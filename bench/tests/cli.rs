@@ -35,7 +35,7 @@ fn memory_of_kernels_is_what_the_allocator_counts() {
     let folder = tempfile::tempdir().unwrap();
     let json = folder.path().join("memory.json");
     // Threads tell of 64 KiB and more: arrays have to be larger.
-    let arguments = ["algorithms", "--section", "memory", "--scale", "14", "--threads", "1"];
+    let arguments = ["algorithms", "--section", "memory", "--scale", "15", "--threads", "1"];
     let output = bench(&[&arguments[..], &["--json", json.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{}", String::from_utf8(output.stderr).unwrap());
     let found: serde_json::Value =

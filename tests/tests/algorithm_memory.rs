@@ -49,7 +49,8 @@ const CASES: &[Case] = &[
     case("bellmanFord", "sourceNode: 0", 2.0),
     case("scc", "", 2.0),
     case("degree", "", 2.0),
-    case("kcore", "", 2.0),
+    // Threads of a pool tell of a copy that lives shortly, or do not: 1.2 or 2.4.
+    case("kcore", "", 2.5),
     case("bridges", "", 2.0),
     case("articulationPoints", "", 2.0),
     case("spanningTree", "", 2.0),

@@ -15,7 +15,7 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 24] = [
+const SILENT: [&str; 25] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -40,6 +40,7 @@ const SILENT: [&str; 24] = [
     "log.parameters",
     "shutdown.grace",
     "tls.required",
+    "cluster.role",
 ];
 
 const FOREVER: &str = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b \
@@ -287,6 +288,13 @@ fn at_start() -> Vec<(&'static str, String)> {
     let tls = start(&["--memory", "--tls-cert", "/dev/null/c.pem", "--tls-key", "/dev/null/k.pem"]);
     let open = start(&["--memory", "--no-auth", "--set", "bolt.address=0.0.0.0:0"]);
     let set = |setting: &str| start(&["--memory", "--set", setting]);
+    let folder = tempfile::tempdir().unwrap();
+    let in_folder = format!("dir:{}", folder.path().join("store").display());
+    let node = |store: &str, node: &str, name: &str| {
+        let path = folder.path().join("node");
+        let name = format!("cluster.name={name}");
+        start(&[path.to_str().unwrap(), "--cluster", store, "--node", node, "--set", &name])
+    };
     vec![
         ("bolt.address", serve(&format!("bolt.address={taken}"))),
         ("http.address", start(&["--memory", "--set", &format!("http.address={taken}")])),
@@ -298,6 +306,9 @@ fn at_start() -> Vec<(&'static str, String)> {
         ("store.default_database", set("store.default_database=no!")),
         ("log.file", set("log.file=/dev/null/at/log")),
         ("log.audit", set("log.audit=/dev/null/at/audit.log")),
+        ("cluster.store", node("dir:/dev/null/store", "a", "graph")),
+        ("cluster.node", node(&in_folder, "a/b", "graph")),
+        ("cluster.name", node(&in_folder, "a", "graph/s")),
     ]
 }
 

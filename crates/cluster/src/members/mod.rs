@@ -166,6 +166,18 @@ impl Members {
         seen.collect()
     }
 
+    /// As [`all`](Self::all); the store is read before, if `node` is none of them: it may have
+    /// joined since the last beat.
+    #[must_use]
+    pub fn all_with(&self, node: Option<&str>) -> Vec<SeenMember> {
+        let known = |node| self.shared.state().seen.iter().any(|seen| seen.member.node == node);
+        if node.is_some_and(|node| !known(node)) {
+            // What cannot be read is not known.
+            let _ = self.shared.look();
+        }
+        self.all()
+    }
+
     /// True if another process has taken this one's name.
     #[must_use]
     pub fn is_displaced(&self) -> bool {
@@ -212,6 +224,11 @@ impl Shared {
         if !self.state().displaced {
             self.write(left)?;
         }
+        self.look()
+    }
+
+    /// Reads the records of all.
+    fn look(&self) -> Result<(), StoreError> {
         let found = self.coordination.list(&self.keys.members())?;
         let mut state = self.state();
         let before = std::mem::take(&mut state.seen);

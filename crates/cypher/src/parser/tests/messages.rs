@@ -77,7 +77,7 @@ help: did you mean ORDER?
         "SHOW INDEKSES",
         concat!(
             "UnexpectedSyntax: expected INDEXES, CONSTRAINTS, FUNCTIONS, PROCEDURES, TRANSACTIONS, ",
-            "SETTINGS, DATABASES, USERS, ..., found 'INDEKSES'\n",
+            "SETTINGS, DATABASES, SERVERS, ..., found 'INDEKSES'\n",
             "  --> line 1, column 6\n",
             "1 | SHOW INDEKSES\n",
             "  |      ^^^^^^^^\n",

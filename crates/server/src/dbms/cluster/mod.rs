@@ -9,7 +9,8 @@
 //! ```
 //!
 //! - `shared`: what stands in the store instead of `system.json`, under compare-and-set.
-//! - `standing`: the same for figures. `report`: for `telar cluster status`, `transfer`: a procedure.
+//! - `standing`: the same for figures. `report`: for `telar cluster status`. `transfer`: a
+//!   procedure.
 //! - `backend`: a copy as sessions see it. `keeper`: the thread. `routes`: who does what.
 //!
 //! Below the server's folder lies `dbms/` as without a cluster (`store.rs`), and in it the copies
@@ -43,7 +44,7 @@ pub use report::{DatabaseReport, Report};
 pub(super) use shared::refuse_copies;
 pub(super) use transfer::{TRANSFER, Transfer};
 
-use super::failure::{server_error, unavailable};
+use super::failure::{invalid, server_error, unavailable};
 
 /// Node of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,8 +79,9 @@ impl LocalCopy {
     /// people read where to go.
     pub(super) fn not_a_leader(&self) -> QueryError {
         let leader = self.replica.leader().map(|node| {
-            let all = self.members.lock().as_ref().map(Members::all).unwrap_or_default();
-            let member = all.into_iter().find(|seen| seen.member.node == node);
+            let members = self.members.lock();
+            let all = members.as_ref().map(|members| members.all_with(Some(&node)));
+            let member = all.unwrap_or_default().into_iter().find(|seen| seen.member.node == node);
             let at = member.map(|seen| format!(" at {}", seen.member.bolt)).unwrap_or_default();
             format!("the node '{node}'{at} leads")
         });
@@ -127,10 +129,11 @@ impl Cluster {
         default: &str,
         path: &Path,
     ) -> Result<Self, QueryError> {
-        let wrong = |error: StoreError| store_failed("join the cluster", &error);
-        let keys = Keys::new(&settings.name).map_err(wrong)?;
-        keys.member(&settings.node).map_err(wrong)?;
-        let stores = Stores::open(&settings.store).map_err(wrong)?;
+        let wrong =
+            |setting: &'static str| move |error: StoreError| invalid(format!("{setting}: {error}"));
+        let keys = Keys::new(&settings.name).map_err(wrong("cluster.name"))?;
+        keys.member(&settings.node).map_err(wrong("cluster.node (--node)"))?;
+        let stores = Stores::open(&settings.store).map_err(wrong("cluster.store (--cluster)"))?;
         shared::identify(&stores, &keys, default, path)?;
         Ok(Self {
             settings,

@@ -35,7 +35,7 @@ impl Cluster {
         }
         let leader = copy.and_then(|copy| copy.replica.leader());
         let mut routes = Routes { seconds: ROUTES_LAST_S, ..Routes::default() };
-        for seen in self.members() {
+        for seen in self.members(leader.as_deref()) {
             let leads = leader.as_ref() == Some(&seen.member.node);
             // A leader that has just fallen silent is better than none: the lease decides.
             if !seen.is_live() && !leads {
@@ -57,9 +57,9 @@ impl Cluster {
         routes
     }
 
-    /// All members that are known, by name.
-    pub(super) fn members(&self) -> Vec<SeenMember> {
-        self.members.lock().as_ref().map(|members| members.all()).unwrap_or_default()
+    /// All members that are known, by name; `node` among them, if it is one.
+    pub(super) fn members(&self, node: Option<&str>) -> Vec<SeenMember> {
+        self.members.lock().as_ref().map(|members| members.all_with(node)).unwrap_or_default()
     }
 
     /// Servers that have the database in a folder; none is the system database, which all have.
@@ -76,7 +76,11 @@ impl Cluster {
                 last_commit: position.copied().map(CommitTs::from_raw),
             }
         };
-        self.members().into_iter().filter(|seen| !seen.member.left).map(place).collect()
+        self.members(leader.as_deref())
+            .into_iter()
+            .filter(|seen| !seen.member.left)
+            .map(place)
+            .collect()
     }
 
     /// The members, as `SHOW SERVERS` shows them; `databases` are names and folders.
@@ -100,6 +104,6 @@ impl Cluster {
                 },
             }
         };
-        self.members().into_iter().map(server).collect()
+        self.members(None).into_iter().map(server).collect()
     }
 }

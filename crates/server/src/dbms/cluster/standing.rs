@@ -34,7 +34,7 @@ impl Dbms {
     /// Standing of this node in its cluster; none for a server without one.
     pub(crate) fn standing_in_cluster(&self) -> Option<NodeStanding> {
         let cluster = self.cluster.as_ref()?;
-        let members = cluster.members();
+        let members = cluster.members(None);
         let live = members.iter().filter(|seen| seen.is_live()).count();
         let state = self.state();
         let default = Arc::clone(self.default_name());

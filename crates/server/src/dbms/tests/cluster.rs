@@ -274,11 +274,17 @@ fn a_folder_belongs_to_one_cluster_or_to_none() {
     let found = message(place.open("d", renamed));
     assert!(found.contains("is called 'telar', not 'graph'"), "{found}");
     // Names and stores that cannot be.
-    for (node, store) in [("a/b", &*place.store()), ("", &*place.store()), ("e", "s3://bucket")] {
+    let here = &*place.store();
+    for (node, store, setting) in [
+        ("a/b", here, "cluster.node"),
+        ("", here, "cluster.node"),
+        ("e", "s3://bucket", "cluster.store"),
+        ("e", "dir:/dev/null/store", "cluster.store"),
+    ] {
         let (store, name, node) = (store.to_owned(), "test".to_owned(), node.to_owned());
         let cluster = Some(ClusterSettings { store, name, node, votes: true });
         let found = message(place.open("e", DbmsSettings { cluster, ..settings() }));
-        assert!(found.contains("cannot join the cluster"), "{found}");
+        assert!(found.contains(setting), "{found}");
     }
     let in_memory = Dbms::open(None, place.settings("f")).map(Arc::new);
     assert!(message(in_memory).contains("needs a folder"));

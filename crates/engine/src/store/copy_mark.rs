@@ -8,8 +8,6 @@
 //! by itself is in no log, and makes it another database than those that it is a copy of. Backups
 //! have no mark: what is restored from one is a database of its own.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::Path;
 
 use crate::error::Error;
@@ -26,13 +24,7 @@ pub(super) fn set(root: &Path) -> Result<(), Error> {
     if path.exists() {
         return Ok(());
     }
-    let write = || {
-        let mut file = File::create(&path)?;
-        file.write_all(TEXT)?;
-        file.sync_all()?;
-        folder::sync(root)
-    };
-    write().map_err(Error::file("cannot write", &path))
+    folder::replace(&path, TEXT, || {}).map_err(Error::file("cannot write", &path))
 }
 
 /// Refuses the database in `root` if it is a copy.

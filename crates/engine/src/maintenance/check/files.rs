@@ -12,7 +12,7 @@ use crate::store::{COPY_MARK, FORMAT_VERSION, identity, parse_closed_mark, read_
 const KNOWN: [&str; 9] =
     ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live", COPY_MARK];
 /// What a crash may leave.
-const LEFT_OVER: [&str; 2] = ["FORMAT.new", "IDENTITY.new"];
+const LEFT_OVER: [&str; 3] = ["FORMAT.new", "IDENTITY.new", "COPY.new"];
 const REPAIR: &str = "`telar repair` writes it anew";
 
 /// Holds the lock of a database that is being checked, where there is one.

@@ -270,11 +270,13 @@ impl Client {
     pub fn database_name(&self, name: Option<&str>) -> Result<Arc<str>, Failure> {
         let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
         let state = self.dbms.state();
-        let home = || Ok::<_, Failure>(self.dbms.home(&state, identity.user(&state)?));
-        let name = name.map_or_else(home, |name| Ok(name.into()))?;
-        match self.dbms.reopening(&name) {
-            Some(name) => Ok(name),
-            None => Ok(Arc::clone(self.dbms.database(Some(&name))?.name())),
+        match self.database(name, &identity, &state) {
+            Ok(database) => Ok(Arc::clone(database.name())),
+            Err(failure) => {
+                let home = || self.dbms.home(&state, identity.user(&state).ok().flatten());
+                let name = name.map_or_else(home, Arc::from);
+                self.dbms.reopening(&name).ok_or(failure)
+            }
         }
     }
 

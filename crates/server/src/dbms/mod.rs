@@ -327,7 +327,7 @@ impl Dbms {
         }
     }
 
-    /// What the default database is called.
+    /// Name of the default database.
     fn default_name(&self) -> &Arc<str> {
         &self.settings.default_database
     }
@@ -377,7 +377,7 @@ impl Dbms {
         }
     }
 
-    /// What a database is called that this node is opening anew: others may have it.
+    /// Name of a database that this node is opening anew: others may have it.
     fn reopening(&self, name: &str) -> Option<Arc<str>> {
         // Without a cluster there is none, and no name to be made lower-case.
         self.cluster.as_ref()?;

@@ -13,13 +13,8 @@ const ROUTES_LAST_S: i64 = 300;
 impl Dbms {
     /// The servers of the cluster, or this one.
     pub(super) fn servers(&self) -> Vec<ShownServer> {
-        let state = self.state();
-        let databases = state.databases.iter().map(|(name, entry)| (&**name, &*entry.folder));
         if let Some(cluster) = &self.cluster {
-            let default = self.default_name();
-            let folder = Cluster::default_folder(default);
-            let all = [(&**default, &*folder)].into_iter().chain(databases);
-            return cluster.servers(&all.collect::<Vec<_>>());
+            return cluster.servers(&self.folders());
         }
         let Some(routes) = self.routes(self.default_name(), None) else { return Vec::new() };
         let address = routes.route.into_iter().next().unwrap_or_default();
@@ -56,6 +51,16 @@ impl Dbms {
     /// This node's copy of a database of the cluster, by the name that it has.
     pub(super) fn copy(&self, name: &str) -> Option<LocalCopy> {
         self.cluster.as_ref()?.copy(&self.folder_of(name)?)
+    }
+
+    /// Names and folders of all databases of the cluster, the default one first.
+    pub(super) fn folders(&self) -> Vec<(Arc<str>, String)> {
+        let default = Arc::clone(self.default_name());
+        let folder = Cluster::default_folder(&default);
+        let state = self.state();
+        let others = state.databases.iter();
+        let others = others.map(|(name, entry)| (name.as_str().into(), entry.folder.clone()));
+        [(default, folder)].into_iter().chain(others).collect()
     }
 
     /// Folder of a database of the cluster.

@@ -96,10 +96,7 @@ impl Store {
     pub(super) fn save(&self, state: &State) -> Result<(), QueryError> {
         let (path, new) = (self.state_path(), self.folder.join("system.json.new"));
         let write = || {
-            let mut file = create_private(&new)?;
-            serde_json::to_writer_pretty(&mut file, state)?;
-            file.write_all(b"\n")?;
-            file.sync_all()?;
+            write_json(&new, state)?;
             crash_point("saved");
             fs::rename(&new, &path)
         };
@@ -156,7 +153,15 @@ pub(super) fn make_private(folder: &Path) -> io::Result<()> {
     }
 }
 
-pub(super) fn create_private(path: &Path) -> io::Result<File> {
+/// Writes a value into a new file for its owner only, durable but for its name.
+pub(super) fn write_json(path: &Path, value: &impl serde::Serialize) -> io::Result<()> {
+    let mut file = create_private(path)?;
+    serde_json::to_writer_pretty(&mut file, value)?;
+    file.write_all(b"\n")?;
+    file.sync_all()
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     #[cfg(unix)]

@@ -297,7 +297,7 @@ impl Dbms {
     }
 }
 
-/// What a copy is to clients from now on.
+/// Next state of a copy for its clients.
 enum Next {
     Opened(u64, telar_db::Database),
     Reopening,
@@ -305,7 +305,7 @@ enum Next {
 }
 
 impl Live {
-    /// What becomes of it, seen its copy; none if it stays as it is.
+    /// Its next state, seen its copy; none if it stays as it is.
     fn next(&self, copy: &Replica) -> Option<Next> {
         match (self, copy.opened()) {
             (Self::Online(database), Ok((number, _))) if database.copy_number() == Some(number) => {

@@ -1,4 +1,4 @@
-//! What a cluster's store says of it, for `telar cluster status`: no node is asked.
+//! Report on a cluster from its store alone, for `telar cluster status`: no node is asked.
 
 use std::collections::BTreeMap;
 

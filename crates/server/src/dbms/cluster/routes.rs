@@ -84,11 +84,11 @@ impl Cluster {
     }
 
     /// The members, as `SHOW SERVERS` shows them; `databases` are names and folders.
-    pub(in crate::dbms) fn servers(&self, databases: &[(&str, &str)]) -> Vec<ShownServer> {
+    pub(in crate::dbms) fn servers(&self, databases: &[(Arc<str>, String)]) -> Vec<ShownServer> {
         let server = |seen: SeenMember| {
             let (available, member) = (seen.is_live(), seen.member);
-            let has = |(_, folder): &&(&str, &str)| member.positions.contains_key(*folder);
-            let hosting = databases.iter().filter(has).map(|(name, _)| Arc::from(*name));
+            let has = |(_, folder): &&(Arc<str>, String)| member.positions.contains_key(folder);
+            let hosting = databases.iter().filter(has).map(|(name, _)| Arc::clone(name));
             ShownServer {
                 hosting: hosting.chain([SYSTEM.into()]).collect(),
                 name: member.node,

@@ -15,7 +15,7 @@ use telar_db::query::QueryError;
 use super::super::Dbms;
 use super::super::failure::{invalid, storage};
 use super::super::state::{Command, Given, State};
-use super::super::store::{create_private, make_private};
+use super::super::store::{make_private, write_json};
 use super::{Cluster, store_failed};
 
 /// File by which a server's folder knows its cluster.
@@ -146,9 +146,7 @@ fn write_mark(path: &Path, folder: &Path, mark: &Path, identity: &Identity) -> s
     std::fs::create_dir_all(path)?;
     make_private(folder)?;
     let new = folder.join("cluster.json.new");
-    let mut file = create_private(&new)?;
-    serde_json::to_writer_pretty(&mut file, identity)?;
-    file.sync_all()?;
+    write_json(&new, identity)?;
     std::fs::rename(&new, mark)?;
     std::fs::File::open(folder)?.sync_all()
 }

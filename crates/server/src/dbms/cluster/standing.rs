@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::super::Dbms;
-use super::Cluster;
 
 /// A node among the others.
 #[derive(Debug)]
@@ -36,25 +35,20 @@ impl Dbms {
         let cluster = self.cluster.as_ref()?;
         let members = cluster.members(None);
         let live = members.iter().filter(|seen| seen.is_live()).count();
-        let state = self.state();
-        let default = Arc::clone(self.default_name());
-        let folder = Cluster::default_folder(&default);
-        let others = state.databases.iter().map(|(name, entry)| (&**name, &*entry.folder));
-        let all = [(&*default, &*folder)].into_iter().chain(others);
-        let standing = |(name, folder): (&str, &str)| {
-            let copy = cluster.copy(folder)?;
-            let positions = members.iter().filter_map(|seen| seen.member.positions.get(folder));
+        let standing = |(name, folder): (Arc<str>, String)| {
+            let copy = cluster.copy(&folder)?;
+            let positions = members.iter().filter_map(|seen| seen.member.positions.get(&folder));
             let furthest = positions.copied().max().unwrap_or(0);
             let own = copy.replica.position().map_or(0, |position| position.get());
             Some(CopyStanding {
-                database: name.to_owned(),
+                database: name.to_string(),
                 leads: copy.leads(),
                 epoch: copy.replica.epoch(),
                 behind: furthest.saturating_sub(own),
                 stopped: copy.replica.stopped().is_some(),
             })
         };
-        let copies = all.filter_map(standing).collect();
+        let copies = self.folders().into_iter().filter_map(standing).collect();
         Some(NodeStanding { live, gone: members.len() - live, copies })
     }
 }

@@ -1,15 +1,15 @@
 //! Graphs that are parts of others: `gds.graph.filter`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod algorithm_texts;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use telar_db::query::{ErrorKind, Limits, QueryError};
+use telar_db::query::{ErrorKind, Limits};
 use telar_db::{Database, Retention, Session, Settings, Value, ValueMap};
 
-fn database() -> Database {
-    telar_db::open_in_memory().unwrap()
-}
+use algorithm_texts::{database, error, shown};
 
 /// Persons who know each other, twice and themselves, and what they bought.
 fn shop(session: &Session) {
@@ -22,13 +22,6 @@ fn shop(session: &Session) {
                BOUGHT: {}}) \
                YIELD nodeCount RETURN nodeCount";
     assert_eq!(shown(session, all), "4");
-}
-
-fn shown(session: &Session, text: &str) -> String {
-    let rows = session.run(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}")).rows;
-    let of_row = |row: &Vec<Value>| row.iter().map(telar_db::query::literal).collect::<Vec<_>>();
-    let lines: Vec<_> = rows.iter().map(|row| of_row(row).join(" ")).collect();
-    lines.join("\n")
 }
 
 fn filter(from: &str, nodes: &str, relationships: &str) -> String {
@@ -51,10 +44,6 @@ fn part(session: &Session, from: &str, nodes: &str, relationships: &str) -> Stri
     let counts = shown(session, &filter(from, nodes, relationships));
     shown(session, "CALL gds.graph.drop('part') YIELD nodeCount");
     counts
-}
-
-fn error(session: &Session, text: &str) -> QueryError {
-    session.run(text, &[]).expect_err(text)
 }
 
 #[test]

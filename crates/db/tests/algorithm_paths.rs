@@ -1,23 +1,12 @@
 //! Paths of algorithms as paths of the database, and searches with the library's columns.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use telar_db::query::{PlanDescription, QueryError};
-use telar_db::{Database, Session, Value, ValueMap};
+mod algorithm_texts;
 
-fn database() -> Database {
-    telar_db::open_in_memory().unwrap()
-}
+use telar_db::query::PlanDescription;
+use telar_db::{Session, Value, ValueMap};
 
-fn shown(session: &Session, text: &str) -> String {
-    let rows = session.run(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}")).rows;
-    let of_row = |row: &Vec<Value>| row.iter().map(telar_db::query::literal).collect::<Vec<_>>();
-    let lines: Vec<_> = rows.iter().map(|row| of_row(row).join(" ")).collect();
-    lines.join("\n")
-}
-
-fn error(session: &Session, text: &str) -> QueryError {
-    session.run(text, &[]).expect_err(text)
-}
+use algorithm_texts::{database, error, shown};
 
 /// Two ways from 0 to 3, with parallel relationships and one to itself, and a node apart.
 fn roads(session: &Session) {

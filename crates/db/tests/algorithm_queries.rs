@@ -1,17 +1,17 @@
 //! Graphs that two query texts make: `gds.graph.project.cypher`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod algorithm_texts;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use telar_db::query::{ErrorKind, Limits, QueryError};
+use telar_db::query::{ErrorKind, Limits};
 use telar_db::{Database, Session, Value, ValueMap};
 use telar_db::{Retention, Settings};
 
-fn database() -> Database {
-    telar_db::open_in_memory().unwrap()
-}
+use algorithm_texts::{database, error, shown};
 
 /// Persons who know each other, twice and themselves, and what they bought.
 fn shop(session: &Session) {
@@ -22,23 +22,12 @@ fn shop(session: &Session) {
     session.run(text, &[]).unwrap();
 }
 
-fn shown(session: &Session, text: &str) -> String {
-    let rows = session.run(text, &[]).unwrap_or_else(|error| panic!("{text}: {error}")).rows;
-    let of_row = |row: &Vec<Value>| row.iter().map(telar_db::query::literal).collect::<Vec<_>>();
-    let lines: Vec<_> = rows.iter().map(|row| of_row(row).join(" ")).collect();
-    lines.join("\n")
-}
-
 fn project(nodes: &str, relationships: &str, settings: &str) -> String {
     format!(
         "CALL gds.graph.project.cypher('g', \"{nodes}\", \"{relationships}\", {settings}) \
          YIELD graphName, nodeCount, relationshipCount RETURN graphName, nodeCount, \
          relationshipCount"
     )
-}
-
-fn error(session: &Session, text: &str) -> QueryError {
-    session.run(text, &[]).expect_err(text)
 }
 
 const PERSONS: &str = "MATCH (n:Person) RETURN id(n) AS id";

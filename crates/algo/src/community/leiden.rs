@@ -100,10 +100,8 @@ fn leiden_in(
 ) -> Result<Communities> {
     settings.check()?;
     control.check()?;
-    graph.require_weights("leiden", 0.0, control)?;
-    steps::require_undirected("leiden", graph, true, control)?;
     let n = graph.vertices();
-    let mut level = Level::new(Cow::Borrowed(graph), control)?;
+    let mut level = Level::first("leiden", graph, control)?;
     // Node of the level for each vertex, and community of each node.
     let mut found: Vec<u32> = (0..n).collect();
     let mut communities = found.clone();

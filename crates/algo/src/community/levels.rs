@@ -45,6 +45,13 @@ pub(super) struct Level<'a> {
 }
 
 impl<'a> Level<'a> {
+    /// The first level: the graph itself, checked for what `kernel` takes.
+    pub(super) fn first(kernel: &str, graph: &'a Csr, control: &Control<'_>) -> Result<Self> {
+        graph.require_weights(kernel, 0.0, control)?;
+        steps::require_undirected(kernel, graph, true, control)?;
+        Self::new(Cow::Borrowed(graph), control)
+    }
+
     pub(super) fn new(graph: Cow<'a, Csr>, control: &Control<'_>) -> Result<Self> {
         let mut strengths = vec![0.0; graph.vertices() as usize];
         steps::fill(control, &mut strengths, |first, chunk, meter| {

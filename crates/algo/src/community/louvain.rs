@@ -19,8 +19,6 @@
 //! Lu, Halappanavar and Kalyanaraman, "Parallel heuristics for scalable community detection",
 //! Parallel Computing 2015.
 
-use std::borrow::Cow;
-
 use super::levels::{self, Level};
 pub use super::levels::{Communities, Stage};
 use super::moves::{Batches, Moves};
@@ -92,10 +90,8 @@ fn louvain_in(
 ) -> Result<Communities> {
     settings.check()?;
     control.check()?;
-    graph.require_weights("louvain", 0.0, control)?;
-    steps::require_undirected("louvain", graph, true, control)?;
     let n = graph.vertices();
-    let mut level = Level::new(Cow::Borrowed(graph), control)?;
+    let mut level = Level::first("louvain", graph, control)?;
     // Node of the level for each vertex.
     let mut found: Vec<u32> = (0..n).collect();
     let mut result =

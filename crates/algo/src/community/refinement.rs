@@ -135,7 +135,7 @@ struct Scratch {
     candidates: Vec<(u32, f64)>,
 }
 
-/// What all communities have in common.
+/// Figures that all communities share.
 struct Community<'a> {
     level: &'a Level<'a>,
     communities: &'a [u32],

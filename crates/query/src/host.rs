@@ -114,11 +114,11 @@ pub struct ShownConnection {
 pub struct Routes {
     /// Seconds for which clients may rely on them.
     pub seconds: i64,
-    /// Where to write; nowhere while no leader is known.
+    /// Nodes that take writes; none while no leader is known.
     pub write: Vec<String>,
-    /// Where to read.
+    /// Nodes that take reads.
     pub read: Vec<String>,
-    /// Where to ask for routes.
+    /// Nodes that tell routes.
     pub route: Vec<String>,
 }
 
@@ -174,7 +174,7 @@ pub struct ShownPlace {
 /// A server, as `SHOW SERVERS` shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownServer {
-    /// What it is called in its cluster; in none, by its address.
+    /// Its name in its cluster; in none, its address.
     pub name: String,
     /// Its address of Bolt.
     pub address: String,
@@ -190,7 +190,7 @@ pub struct ShownServer {
     pub votes: bool,
     /// The version of its program.
     pub version: String,
-    /// What somebody should look at.
+    /// Trouble that somebody should look at.
     pub message: String,
 }
 

@@ -10,7 +10,7 @@ pub(super) struct Changing {
     used: Vec<bool>,
 }
 
-/// What a batch of changes touched.
+/// Lists that a batch of changes touched.
 #[derive(Default)]
 pub(super) struct Batch {
     n: u32,

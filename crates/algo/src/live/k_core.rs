@@ -61,7 +61,7 @@ impl LiveCores {
         self.adjacency.lists()
     }
 
-    /// What [`lists`](Self::lists) and [`cores`](Self::cores) gave.
+    /// The state that [`lists`](Self::lists) and [`cores`](Self::cores) gave.
     ///
     /// # Panics
     /// If there is not one core number for each list.

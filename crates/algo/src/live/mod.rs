@@ -82,7 +82,7 @@ impl<T: Topology> Lists for (&T, &T) {
     }
 }
 
-/// What a batch of changes touched.
+/// Lists that a batch of changes touched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Touched<'a> {
     /// Vertices are numbers below this one, after the changes.

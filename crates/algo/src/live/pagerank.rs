@@ -153,7 +153,7 @@ impl LivePageRank {
         Ok(live)
     }
 
-    /// What [`parts`](Self::parts) gave.
+    /// The state that [`parts`](Self::parts) gave.
     ///
     /// # Errors
     /// If a setting is out of range, or the parts do not fit each other.

@@ -55,7 +55,7 @@ impl LiveTriangles {
         self.adjacency.lists()
     }
 
-    /// What [`lists`](Self::lists) and [`counts`](Self::counts) gave.
+    /// The state that [`lists`](Self::lists) and [`counts`](Self::counts) gave.
     ///
     /// # Panics
     /// If there is not one number of triangles for each list.

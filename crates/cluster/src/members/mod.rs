@@ -73,7 +73,7 @@ const OBSERVE_FOR: Duration = Duration::from_millis(2500);
 /// silent those that wrote nothing meanwhile.
 ///
 /// # Errors
-/// What the store reports.
+/// Failures of the store.
 pub fn observe(
     coordination: &dyn Coordination,
     keys: &Keys,

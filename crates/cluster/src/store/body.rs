@@ -38,7 +38,7 @@ pub const BODY_BYTES_MAX: usize = 512 << 20;
 /// Most parts of a payload: the longest, in parts of 64 KiB.
 pub const PARTS_MAX: u32 = 8192;
 
-/// What tells a body from all others.
+/// Identity of a body among all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     /// The process that wrote it.

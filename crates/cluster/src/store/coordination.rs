@@ -68,7 +68,7 @@ pub trait Coordination: Send + Sync + fmt::Debug {
     /// Returns the value of `key`, or `None` if it was never set.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn get(&self, key: &Name) -> Result<Option<Entry>, StoreError>;
 
     /// Sets `key` to `value` if its version is `expected`; [`Version::ABSENT`] for one that is not
@@ -84,7 +84,7 @@ pub trait Coordination: Send + Sync + fmt::Debug {
     /// Returns the keys that begin with `prefix`, with their values, in order.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn list(&self, prefix: &str) -> Result<Vec<Entry>, StoreError>;
 
     /// Returns the keys that begin with `prefix` as soon as they differ from `seen`, and otherwise
@@ -92,7 +92,7 @@ pub trait Coordination: Send + Sync + fmt::Debug {
     /// change that still matters.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn watch(
         &self,
         prefix: &str,

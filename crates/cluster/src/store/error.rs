@@ -1,4 +1,4 @@
-//! What can go wrong with a store, and what a caller does about it.
+//! Failures of a store, and what a caller does about them.
 
 use std::io;
 use std::path::{Path, PathBuf};

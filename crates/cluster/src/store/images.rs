@@ -27,18 +27,18 @@ pub trait Images: Send + Sync + fmt::Debug {
     /// deleted meanwhile can be read to its end.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn get(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError>;
 
     /// Returns the images whose names begin with `prefix`, in order.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn list(&self, prefix: &str) -> Result<Vec<ImageInfo>, StoreError>;
 
     /// Deletes an image; one that is not there is no error.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn delete(&self, name: &Name) -> Result<(), StoreError>;
 }

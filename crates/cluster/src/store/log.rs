@@ -179,18 +179,18 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Returns a part, or `None` if there is none of that name.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError>;
 
     /// Returns the names of all parts in order, with those that no slot names.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError>;
 
     /// Removes a part; one that is not there is no error.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError>;
 }

@@ -270,7 +270,7 @@ pub fn sweep(log: &dyn Log, stream: &Name) -> Result<usize, StoreError> {
     Ok(removed)
 }
 
-/// What is where a slot would begin.
+/// Finding at the place where a slot would begin.
 #[derive(Clone, Copy, Debug)]
 enum Holder {
     Nobody,

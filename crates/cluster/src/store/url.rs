@@ -10,7 +10,7 @@ const POSTGRES_PORT: u16 = 5432;
 /// A host and its port.
 pub type Endpoint = (String, u16);
 
-/// Where a store is.
+/// Place of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreUrl {
     /// `dir:PATH`: a folder on this machine.

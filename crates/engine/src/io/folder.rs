@@ -33,7 +33,7 @@ pub(crate) fn parent(path: &Path) -> PathBuf {
 /// have died before that.
 ///
 /// # Errors
-/// What the system reports.
+/// Failures of the system.
 pub fn make(path: &Path) -> io::Result<()> {
     if !path.is_dir() {
         let above = parent(path);
@@ -51,7 +51,7 @@ pub fn make(path: &Path) -> io::Result<()> {
 /// Makes every creation, renaming and removal in a folder durable.
 ///
 /// # Errors
-/// What the system reports.
+/// Failures of the system.
 pub fn sync(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
@@ -59,7 +59,7 @@ pub fn sync(path: &Path) -> io::Result<()> {
 /// Makes the name of a folder durable.
 ///
 /// # Errors
-/// What the system reports.
+/// Failures of the system.
 pub fn sync_name(path: &Path) -> io::Result<()> {
     match File::open(parent(path)) {
         Ok(folder) => folder.sync_all(),
@@ -82,7 +82,7 @@ pub fn private() -> OpenOptions {
 /// Makes an empty file, or empties the one that is there.
 ///
 /// # Errors
-/// What the system reports.
+/// Failures of the system.
 pub fn create(path: &Path) -> io::Result<File> {
     private().create(true).truncate(true).open(path)
 }
@@ -91,7 +91,7 @@ pub fn create(path: &Path) -> io::Result<File> {
 /// new one is there, and the new one once this returned.
 ///
 /// # Errors
-/// What the system reports.
+/// Failures of the system.
 pub fn replace(path: &Path, bytes: &[u8], renaming: impl FnOnce()) -> io::Result<()> {
     let mut new = path.as_os_str().to_owned();
     new.push(".new");

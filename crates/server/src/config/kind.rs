@@ -88,7 +88,7 @@ choice! {
 }
 
 choice! {
-    /// What a node of a cluster is for.
+    /// Purpose of a node of a cluster.
     NodeRole {
         /// It may lead.
         Voter = "voter",

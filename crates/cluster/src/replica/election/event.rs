@@ -1,9 +1,9 @@
-//! What goes into an election and comes out of it.
+//! Events that go into an election, and actions that come out of it.
 
 use super::Lease;
 use crate::store::{SlotRange, Version};
 
-/// What a node is.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It follows the log.
@@ -27,7 +27,7 @@ pub struct SeenSlot {
     pub nonce: u64,
 }
 
-/// What a slot is to hold.
+/// Intended content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// An epoch record: it takes one timestamp.

@@ -9,7 +9,7 @@ use crate::store::Version;
 /// Own writes whose time is remembered: far more than are ever under way.
 const SENT_MAX: usize = 32;
 
-/// What was seen, since when.
+/// Sight of the register, and since when.
 #[derive(Clone, Debug)]
 struct Seen {
     version: Version,

@@ -96,7 +96,7 @@ pub(super) struct NewFile {
     path: PathBuf,
 }
 
-/// What became of a link.
+/// Outcome of a link.
 #[derive(Debug)]
 pub(super) enum Link {
     Made,

@@ -23,7 +23,7 @@ fn entry(prefix: &str, found: &KeyValue) -> Result<Entry, StoreError> {
 }
 
 impl Etcd {
-    /// What the keys of all values begin with.
+    /// Beginning of the keys of all values.
     fn values(&self) -> String {
         format!("{}key/", self.prefix)
     }

@@ -31,7 +31,7 @@ const BODY_BYTES_MAX: usize = 256 << 10;
 #[derive(Debug)]
 pub struct Etcd {
     gateway: Gateway,
-    /// What all keys begin with.
+    /// Beginning of all keys.
     prefix: String,
     body_bytes_max: usize,
 }

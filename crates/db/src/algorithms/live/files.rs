@@ -91,7 +91,7 @@ impl Files {
     /// Replaces the definitions.
     ///
     /// # Errors
-    /// What the system reports.
+    /// Failures of the system.
     pub(super) fn store<'d>(
         &self,
         definitions: impl Iterator<Item = &'d Definition>,

@@ -12,9 +12,9 @@ pub(super) enum Kind {
     Slots,
     /// An epoch is smaller than one before it, or has two writers.
     EpochsShrink,
-    /// What was acknowledged is not in the log, where it was said to be.
+    /// An acknowledged group is not in the log, where it was said to be.
     LostAppend,
-    /// What was refused is in the log.
+    /// A refused group is in the log.
     RefusedAndWritten,
     /// A group is in the log twice.
     WrittenTwice,
@@ -66,7 +66,7 @@ pub(super) struct LogSlot {
     pub(super) id: Option<u64>,
 }
 
-/// What happened in one run.
+/// Events of one run.
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// By number.

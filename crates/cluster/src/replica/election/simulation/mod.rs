@@ -31,7 +31,7 @@ fn run(seed: u64, fault: Option<Fault>) -> History {
     World::new(seed, fault).run()
 }
 
-/// What happened in a number of runs.
+/// Events of a number of runs.
 #[derive(Debug, Default)]
 struct Sums {
     acknowledged: usize,

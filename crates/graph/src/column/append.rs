@@ -136,11 +136,18 @@ impl Column {
         }
         match T::list_mut(self) {
             Some(list) => list.extend(values),
+            // Nulls change no type: what comes first that is none does.
             None => {
-                let mut values = values.peekable();
-                if values.peek().is_some() {
+                while let Some(value) = values.next() {
+                    let Some(first) = value else {
+                        self.push_nulls(1);
+                        continue;
+                    };
                     let value = |value: Option<T>| value.map_or(Value::Null, Into::into);
-                    self.becomes_values().extend(values.map(value));
+                    let all = self.becomes_values();
+                    all.push(first.into());
+                    all.extend(values.map(value));
+                    return;
                 }
             }
         }

@@ -66,10 +66,17 @@ fn the_type_of_what_is_appended_is_that_of_the_column() {
     column.extend_from_slice(&[8_i64, 9]);
     assert!(matches!(&column, Column::Ints(all) if all.has_nulls()));
     column.extend_texts([None]);
+    column.extend::<f64>([None, None]);
     assert!(matches!(column, Column::Ints(_)));
     column.extend_texts([Some(&Arc::from("a"))]);
-    assert!(matches!(&column, Column::Values(all) if all.len() == 9));
+    assert!(matches!(&column, Column::Values(all) if all.len() == 11));
     assert_eq!(column.get(3), Value::Int(7));
+    let mut texts = Column::default();
+    texts.extend_texts([Some(&Arc::from("a"))]);
+    texts.extend::<i64>([None, None]);
+    assert!(matches!(&texts, Column::Texts(all) if all.len() == 3));
+    texts.extend([None, Some(1_i64), None, Some(2)]);
+    assert_eq!(texts.into_values()[3..], [Value::Null, 1.into(), Value::Null, 2.into()]);
     let ints = Column::from(vec![1_i64, 2]);
     assert_eq!(ints.ints(), Some(&[1, 2][..]));
     assert!(ints.floats().is_none() && ints.vertices().is_none());

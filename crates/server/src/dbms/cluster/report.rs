@@ -83,11 +83,7 @@ impl Report {
         let stream = keys.database(folder)?;
         let lease = stores.coordination.get(&stream)?;
         let lease = lease.and_then(|entry| Lease::decode(&entry.value));
-        let oldest = match stores.log.read(&stream, 1, 1) {
-            Ok(_) => 1,
-            Err(StoreError::Trimmed { oldest, .. }) => oldest,
-            Err(error) => return Err(error),
-        };
+        let oldest = stores.log.oldest(&stream)?;
         let position = |seen: &SeenMember| {
             let position = seen.member.positions.get(folder)?;
             Some((seen.member.node.clone(), *position))

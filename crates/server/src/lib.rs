@@ -5,6 +5,7 @@
 //! - [`http`]: the Query API, and what operators look at.
 //! - [`net`]: listening, encryption.
 //! - [`config`]: what can be set, from file, environment and flags.
+//! - [`replication`]: databases that go from one server to another.
 //! - [`logs`], [`metrics`]: what is written down and counted.
 //! - [`server`]: all of it, running.
 
@@ -15,4 +16,5 @@ pub mod http;
 pub mod logs;
 pub mod metrics;
 pub mod net;
+pub mod replication;
 pub mod server;

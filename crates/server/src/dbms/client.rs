@@ -199,6 +199,22 @@ impl Client {
         }
     }
 
+    /// Refuses whoever is no administrator.
+    ///
+    /// # Errors
+    /// If that is so, or nobody has logged in.
+    pub fn check_admin(&self) -> Result<(), Failure> {
+        let identity = self.connected.identity.lock().clone().ok_or_else(Failure::unauthorized)?;
+        match identity.user(&self.dbms.state())? {
+            Some(user) if user.change_required => Err(expired().into()),
+            Some(user) if !user.is_admin() => {
+                let message = format!("user '{}' is no administrator", identity.name());
+                Err(forbidden(message).into())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Who it is where places are shared out.
     pub(crate) fn standing(&self) -> Standing {
         let identity = self.connected.identity.lock();

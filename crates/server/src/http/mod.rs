@@ -7,6 +7,8 @@
 //!  POST   /db/{name}/query/v2/tx/{id}/commit
 //!  DELETE /db/{name}/query/v2/tx/{id}         roll it back
 //!  GET    /db/{name}/changes                  what is committed, as it comes    changes
+//!  GET    /databases                         names and identities, for followers  replication
+//!  GET    /db/{name}/image                   the database as of one commit
 //!  GET    /health /ready /metrics             alive, ready, figures             status
 //!  GET    / /openapi.json                     where things are, what they take
 //! ```
@@ -32,6 +34,7 @@ mod origin;
 mod output;
 mod query;
 mod refusal;
+mod replication;
 mod reply;
 mod request;
 mod serve;
@@ -129,6 +132,8 @@ impl App {
             )
             .route("/db/{name}/query/v2/tx/{id}/commit", post(transaction::commit))
             .route("/db/{name}/changes", get(changes::follow))
+            .route("/databases", get(replication::databases))
+            .route("/db/{name}/image", get(replication::image))
             .fallback(async || Refusal::request(StatusCode::NOT_FOUND, "there is nothing here"))
             .layer(map_response(errors_as_json));
         let origins = &self.settings.allowed_origins;

@@ -36,7 +36,7 @@ pub(super) fn config(trust: Trust) -> Result<Arc<ClientConfig>, String> {
 }
 
 /// The authorities that this machine trusts, or those of the file that `SSL_CERT_FILE` names.
-fn authorities() -> Result<RootCertStore, String> {
+pub(crate) fn authorities() -> Result<RootCertStore, String> {
     let named = std::env::var("SSL_CERT_FILE").ok();
     let bundle = named.as_deref().or_else(|| BUNDLES.into_iter().find(|b| Path::new(b).exists()));
     let bundle = bundle.ok_or(

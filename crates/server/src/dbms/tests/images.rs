@@ -1,0 +1,182 @@
+//! Images of databases, from one server to a folder.
+
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use telar_db::query::cypher::Secret;
+use tempfile::TempDir;
+
+use super::*;
+use crate::metrics::Metrics;
+use crate::net::tls;
+use crate::replication::client::Asking;
+use crate::replication::image::{self, Fetched};
+use crate::replication::{Client as Asker, Credentials as Proof, Error};
+use crate::{bolt, http, server};
+
+/// A server of databases in a folder, with HTTP.
+pub(super) struct Source {
+    pub(super) folder: TempDir,
+    running: Option<server::Server>,
+    address: SocketAddr,
+    encrypted: bool,
+    settings: DbmsSettings,
+}
+
+impl Source {
+    pub(super) fn new() -> Self {
+        Self::with(settings(), false)
+    }
+
+    pub(super) fn with(settings: DbmsSettings, encrypted: bool) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut source = Self { folder, running: None, address, encrypted, settings };
+        source.start();
+        source
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("graph.telar")
+    }
+
+    /// Starts it where it was.
+    pub(super) fn start(&mut self) {
+        let dbms = Dbms::open(Some(&self.path()), self.settings.clone()).unwrap();
+        let tls = self.encrypted.then(|| {
+            let (chain, key) = (self.folder.path().join("c.pem"), self.folder.path().join("k.pem"));
+            std::fs::write(&chain, include_str!("../../../tests/http/certificate.pem")).unwrap();
+            std::fs::write(&key, include_str!("../../../tests/http/key.pem")).unwrap();
+            tls::load(&chain, &key).unwrap()
+        });
+        let http = server::Http { address: self.address, tls, settings: http::Settings::default() };
+        let bolt =
+            bolt::Settings { address: "127.0.0.1:0".parse().unwrap(), ..bolt::Settings::default() };
+        let settings = server::Settings { bolt, http: Some(http) };
+        let metrics = Arc::new(Metrics::new());
+        let running = server::Server::start(Arc::new(dbms), &settings, &metrics).unwrap();
+        self.running = Some(running);
+    }
+
+    pub(super) fn dbms(&self) -> &Arc<Dbms> {
+        self.running.as_ref().unwrap().dbms()
+    }
+
+    pub(super) fn stop(&mut self) {
+        let Some(running) = self.running.take() else { return };
+        let dbms = Arc::clone(running.dbms());
+        assert!(running.shut_down(Duration::ZERO));
+        Arc::into_inner(dbms).unwrap().close().unwrap();
+    }
+
+    pub(super) fn admin(&self) -> Client {
+        admin(self.dbms())
+    }
+
+    pub(super) fn asking(&self, user: &str, password: &str) -> Asking {
+        let scheme = if self.encrypted { "https" } else { "http" };
+        let url = format!("{scheme}://localhost:{}", self.address.port()).parse().unwrap();
+        let password = Secret::new(password);
+        let ca = self.encrypted.then(|| self.folder.path().join("c.pem"));
+        Asking { url, credentials: Proof::Basic { user: user.into(), password }, ca }
+    }
+
+    fn asker(&self) -> Asker {
+        self.asking("neo4j", PASSWORD).client(Arc::default()).unwrap()
+    }
+}
+
+fn rows(folder: &Path, text: &str) -> Vec<String> {
+    let engine = telar_db::open(folder).unwrap();
+    let dbms = Arc::new(Dbms::new(crate::dbms::Database::new("telar", engine)));
+    run(&login(&dbms, "", "").unwrap(), text)
+}
+
+#[test]
+fn an_image_is_the_database_at_one_commit() {
+    for encrypted in [false, true] {
+        let mut source = Source::with(settings(), encrypted);
+        let client = source.admin();
+        run(&client, "CREATE CONSTRAINT one FOR (n:Node) REQUIRE n.id IS UNIQUE");
+        run(&client, "UNWIND range(1, 3000) AS id CREATE (:Node {id: id})-[:TO {w: id}]->(:End)");
+        source.dbms().database(None).unwrap().engine().checkpoint().unwrap();
+        run(&client, "MATCH (n:Node) WHERE n.id > 2000 DETACH DELETE n");
+
+        let asker = source.asker();
+        let target = source.folder.path().join("copy.telar");
+        // Of an attempt that was interrupted.
+        for left in ["copy.telar.fetching", "copy.telar.unfinished"] {
+            std::fs::create_dir(source.folder.path().join(left)).unwrap();
+        }
+        let fetched = image::fetch(&asker, "telar", &target).unwrap();
+        let original = source.dbms().database(None).unwrap();
+        assert_eq!(fetched.commit, original.engine().published());
+        assert_eq!(Some(fetched.source), original.engine().identity());
+        let count = "MATCH (n) RETURN count(n), sum(n.id)";
+        assert_eq!(rows(&target, count), run(&client, count));
+        assert_eq!(rows(&target, "SHOW CONSTRAINTS YIELD name"), ["'one'"]);
+        // Nothing is left on either side.
+        let left = std::fs::read_dir(source.path().join("tmp")).unwrap().count();
+        assert_eq!(left, 0);
+        assert!(!target.with_file_name("copy.telar.fetching").exists());
+        // The place is taken now; the client can be used again.
+        let taken = image::fetch(&asker, "telar", &target).unwrap_err();
+        assert!(matches!(taken, Error::Database(telar_db::Error::TargetExists { .. })), "{taken}");
+        // Its kept connection is dead after a restart of the source.
+        drop((client, original));
+        source.stop();
+        source.start();
+        let again = image::fetch(&asker, "telar", &target.with_file_name("again")).unwrap();
+        assert_eq!(again, Fetched { bytes: again.bytes, ..fetched });
+    }
+}
+
+#[test]
+fn only_administrators_get_images() {
+    let source = Source::new();
+    drop(user(source.dbms(), "ann", "writer"));
+    let target = source.folder.path().join("copy.telar");
+    let status = |user: &str, password: &str, name: &str| {
+        let asker = source.asking(user, password).client(Arc::default()).unwrap();
+        match image::fetch(&asker, name, &target) {
+            Err(Error::Refused { status, .. }) => status,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(status("neo4j", "wrong password", "telar"), 401);
+    assert_eq!(status("ann", "password of ann", "telar"), 403);
+    assert_eq!(status("neo4j", PASSWORD, "nothing"), 404);
+    // It is in memory.
+    assert_eq!(status("neo4j", PASSWORD, "system"), 409);
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_source_that_goes_away_leaves_nothing_behind() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let half = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let (mut peer, _) = listener.accept().unwrap();
+        let _ = peer.read(&mut [0; 1024]).unwrap();
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\nTELARCPY\u{1}\0\0\0\0\0\0\0";
+        peer.write_all(head.as_bytes()).unwrap();
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let url: crate::replication::SourceUrl = format!("http://{address}").parse().unwrap();
+    let asking = Asking { url, credentials: Proof::None, ca: None };
+    let asker = asking.client(Arc::default()).unwrap();
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    assert!(matches!(failed, Error::Broken(_)), "{failed:?}");
+    half.join().unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    // Nobody listens there any more.
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    assert!(matches!(failed, Error::Unreachable { .. }), "{failed:?}");
+    let stopped = Arc::new(AtomicBool::new(false));
+    stopped.store(true, Ordering::Relaxed);
+    let failed =
+        image::fetch(&asking.client(stopped).unwrap(), "telar", &folder.path().join("copy"));
+    assert!(matches!(failed, Err(Error::Unreachable { .. } | Error::Stopped)), "{failed:?}");
+}

@@ -85,6 +85,7 @@ pub enum Upkeep {
 #[must_use]
 pub fn decide(log: &LogState, members: &[MemberCopy], limits: &Limits) -> Upkeep {
     let near = || members.iter().filter(|member| member.silent_for < limits.patience);
+    let has_copy = |member: &&MemberCopy| member.kept.is_some();
     let mut copies: Vec<u64> = near().filter_map(|member| member.kept).chain(log.image).collect();
     copies.sort_unstable_by(|a, b| b.cmp(a));
     let by_copies = copies.get(limits.copies.max(1) - 1).copied();
@@ -97,7 +98,10 @@ pub fn decide(log: &LogState, members: &[MemberCopy], limits: &Limits) -> Upkeep
     };
     match kept {
         Some(kept) if kept >= log.oldest => Upkeep::Trim(kept + 1),
-        _ if limits.is_long(log.bytes) => Upkeep::Image,
+        // One more copy has to be enough.
+        _ if limits.is_long(log.bytes) && near().filter(has_copy).count() + 1 >= limits.copies => {
+            Upkeep::Image
+        }
         _ => Upkeep::Wait,
     }
 }
@@ -161,6 +165,9 @@ mod tests {
         assert_eq!(decide(long(4, None), &[at(50, HERE), at(3, HERE)]), Upkeep::Image);
         let one = Limits { copies: 1, ..Limits::default() };
         assert_eq!(super::decide(&long(1, None), &alone, &one), Upkeep::Trim(51));
+        // No image would be enough.
+        let three = Limits { copies: 3, ..Limits::default() };
+        assert_eq!(super::decide(&long(1, Some(45)), &alone, &three), Upkeep::Wait);
         let none = Limits { copies: 0, ..Limits::default() };
         assert_eq!(super::decide(&long(1, None), &alone, &none), Upkeep::Trim(51));
         assert!(Limits::default().is_full(1 << 30) && !Limits::default().is_full((1 << 30) - 1));

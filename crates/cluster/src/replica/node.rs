@@ -211,6 +211,12 @@ impl Replica {
         self.core.state().behind
     }
 
+    /// The last commit that the copy has for good, as of the last [`keep`](Self::keep).
+    #[must_use]
+    pub fn kept(&self) -> Option<CommitTs> {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Syncs the copy; returns the last commit that it has for good: the log need not keep it for
     /// this node. None while the copy is being opened again.
     ///
@@ -221,11 +227,11 @@ impl Replica {
     /// One sync, if there was a commit since the last one.
     pub fn keep(&self) -> Result<Option<CommitTs>, ReplicaError> {
         let Some(engine) = self.copy.engine() else { return Ok(None) };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.is_none_or(|kept| kept < engine.published()) {
-            *kept = Some(engine.sync_copy()?);
+        if self.kept().is_none_or(|kept| kept < engine.published()) {
+            let synced = engine.sync_copy()?;
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(synced);
         }
-        Ok(*kept)
+        Ok(self.kept())
     }
 
     /// Gives up leading, so that another node can without waiting for the lease to lapse. Groups

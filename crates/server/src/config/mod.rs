@@ -23,6 +23,9 @@ use crate::http::{self, Allowed};
 pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
 pub use load::{Loaded, Origin, Problem, load};
 
+/// Least `cluster.log_bytes`: groups of commits of this size are ordinary.
+const CLUSTER_LOG_BYTES_MIN: u64 = 16 << 20;
+
 /// A setting: how it is called, what it means, how it is read and shown.
 pub struct Setting {
     /// `section.name`
@@ -195,6 +198,16 @@ settings! {
         "Name of this node in the cluster, another one on each.";
     "cluster.role" cluster_role: NodeRole = NodeRole::Voter,
         "Whether this node may lead: a replica only follows.";
+    "cluster.copies" cluster_copies: usize = 2,
+        "Copies that have to have on disk what is trimmed from the log: nodes, and images in the store.";
+    "cluster.keep" cluster_keep: Duration = seconds(600),
+        "How long a node may be silent until the log is trimmed without it.";
+    "cluster.log_bytes" cluster_log_bytes: Bytes = Bytes(1 << 30),
+        "Most bytes of a log: from half of it on nodes that are behind are not waited for, and at the \
+         limit no commits are taken.";
+    "cluster.ca" cluster_ca: Option<PathBuf> = None,
+        "PEM file of the authorities that vouch for nodes that encrypt HTTP. Unset: those that this \
+         machine trusts.";
     "shutdown.grace" shutdown_grace: Duration = seconds(10),
         "How long open transactions may go on when the server is told to stop.";
 }
@@ -289,6 +302,12 @@ impl Config {
                 "in a cluster a commit returns once the store has it: leave store.durability at \
                  full",
             );
+        }
+        if self.cluster_copies == 0 {
+            all.push("cluster.copies is 1 or more");
+        }
+        if self.cluster_log_bytes.0 < CLUSTER_LOG_BYTES_MIN {
+            all.push("cluster.log_bytes is 16MiB or more");
         }
         if self.user_share > 100 {
             all.push("limits.user_share is a percentage: 1 to 100");

@@ -73,6 +73,7 @@ use store::{Store, crash_point};
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
+pub(crate) use cluster::ForNodes;
 pub use cluster::{ClusterSettings, DatabaseReport, Report};
 pub use database::Database;
 pub use failure::Failure;
@@ -265,13 +266,10 @@ impl Dbms {
             store,
             settings,
         };
-        let default = match default {
-            Some(default) => default,
-            None => {
-                dbms.open_other(&default_name, &Cluster::default_folder(&default_name), true)?
-            }
+        *dbms.default.write() = match default {
+            Some(default) => Live::Online(Arc::new(default)),
+            None => dbms.open_default_copy(&default_name)?,
         };
-        *dbms.default.write() = Live::Online(Arc::new(default));
         for (name, entry) in &dbms.state().databases {
             let live = match entry.online {
                 false => Live::Stopped(Weak::new()),

@@ -1,7 +1,8 @@
 //! Databases for servers that follow this one, as [`crate::replication`] reads them: administrators
-//! may ask.
+//! may ask; nodes of a cluster ask with its secret.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -14,7 +15,7 @@ use telar_db::Error;
 use super::refusal::Refusal;
 use super::reply::{Ends, Reply, reply};
 use super::{App, input};
-use crate::dbms::{Failure, SYSTEM};
+use crate::dbms::{Database, Failure, SYSTEM};
 use crate::replication::image::Image;
 
 /// Answers that are streams of frames.
@@ -82,6 +83,25 @@ pub(crate) async fn image(
     client.check_admin()?;
     let database = client.readable(&name)?;
     let place = app.place(&client)?;
+    send(&app, database, place).await
+}
+
+/// `GET /cluster/images/{folder}`
+pub(crate) async fn image_for_node(
+    State(app): State<App>,
+    Path(folder): Path<String>,
+    parts: Parts,
+) -> Result<Response, Refusal> {
+    let database = input::authenticate_node(&app, &parts)?.copy_in(&folder)?;
+    send(&app, database, ()).await
+}
+
+/// Sends a database; `place` is given back at the end.
+async fn send(
+    app: &App,
+    database: Arc<Database>,
+    place: impl Send + 'static,
+) -> Result<Response, Refusal> {
     let (mut reply, pending) =
         reply(BYTES, StatusCode::OK, app.settings.stall_timeout, Ends::default());
     let (taken, taken_of) = tokio::sync::oneshot::channel();

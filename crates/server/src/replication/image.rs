@@ -10,7 +10,7 @@
 //! at all; what an interrupted attempt left is removed by the next one.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use telar_db::maintenance::{BackupOptions, Identity, Manifest, RestoreOptions, restore};
@@ -116,16 +116,31 @@ pub fn remove_leftovers(target: &Path) -> Result<(), Error> {
 /// # Errors
 /// If the source does not send a whole image, or it cannot be written: nothing is at `target`.
 pub fn fetch(client: &Client, name: &str, target: &Path) -> Result<Fetched, Error> {
+    fetch_at(client, &format!("/db/{name}/image"), target)
+}
+
+/// As [`fetch`], of what a server has at a path.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn fetch_at(client: &Client, at: &str, target: &Path) -> Result<Fetched, Error> {
+    receive(client.get(at)?, target)
+}
+
+/// Reads an image into the folder `target`, as [`fetch`] does.
+///
+/// # Errors
+/// If it is not whole, or cannot be written: nothing is at `target`.
+pub fn receive(body: impl Read, target: &Path) -> Result<Fetched, Error> {
     remove_leftovers(target)?;
     let folder = scratch(target, ".fetching");
-    let done = fetch_into(client, name, target, &folder);
+    let done = receive_into(body, target, &folder);
     // A failure is found by the next attempt, and the copy does not depend on it.
     let _ = fs::remove_dir_all(&folder);
     done
 }
 
-fn fetch_into(client: &Client, name: &str, target: &Path, folder: &Path) -> Result<Fetched, Error> {
-    let body = client.get(&format!("/db/{name}/image"))?;
+fn receive_into(body: impl Read, target: &Path, folder: &Path) -> Result<Fetched, Error> {
     make_private(folder)
         .map_err(|e| Error::File(format!("cannot make {}: {e}", folder.display())))?;
     let unpacked = unpack(body, folder)?;

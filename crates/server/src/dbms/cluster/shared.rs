@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use telar_cluster::keys::Keys;
 use telar_cluster::store::{Entry, PutIf, Stores, VALUE_BYTES_MAX, Version, random};
 use telar_db::query::QueryError;
+use telar_db::query::cypher::Secret;
 
 use super::super::Dbms;
 use super::super::failure::{invalid, storage};
@@ -36,6 +37,9 @@ struct Identity {
     id: u64,
     /// Name of the default database, the same on all nodes.
     default_database: String,
+    /// Secret by which nodes know each other: who can read the store may read everything.
+    #[serde(default)]
+    secret: String,
 }
 
 const FORMAT: u32 = 1;
@@ -59,13 +63,14 @@ fn read_identity(entry: &Entry) -> Result<Identity, QueryError> {
     }
 }
 
-/// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it.
+/// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it;
+/// returns the secret of its nodes.
 pub(super) fn identify(
     stores: &Stores,
     keys: &Keys,
     default: &str,
     path: &Path,
-) -> Result<(), QueryError> {
+) -> Result<Secret, QueryError> {
     if path.join(DATABASE_MARK).exists() {
         let message = format!(
             "{} holds a database that belongs to no cluster: name another folder (store.path), \
@@ -88,15 +93,19 @@ pub(super) fn identify(
         return Err(invalid(message));
     }
     match known {
-        Some(known) if known == found => Ok(()),
-        Some(_) => Err(invalid(format!(
-            "{} belongs to another cluster than '{}' in this store (cluster.store, cluster.name)",
-            path.display(),
-            keys.cluster()
-        ))),
+        Some(known) if known == found => {}
+        Some(_) => {
+            return Err(invalid(format!(
+                "{} belongs to another cluster than '{}' in this store (cluster.store, \
+                 cluster.name)",
+                path.display(),
+                keys.cluster()
+            )));
+        }
         None => write_mark(path, &folder, &mark, &found)
-            .map_err(|e| storage(&format!("cannot write {}", mark.display()), e)),
+            .map_err(|e| storage(&format!("cannot write {}", mark.display()), e))?,
     }
+    Ok(Secret::new(found.secret))
 }
 
 /// The identity in the store; made if there is none and `may_found`.
@@ -118,7 +127,12 @@ fn found(
             )));
         }
         let id = random().map_err(wrong)?;
-        let made = Identity { format: FORMAT, id, default_database: default.to_owned() };
+        let mut secret = String::new();
+        for _ in 0..2 {
+            secret += &format!("{:016x}", random().map_err(wrong)?);
+        }
+        let default_database = default.to_owned();
+        let made = Identity { format: FORMAT, id, default_database, secret };
         let value = serde_json::to_vec(&made).map_err(|e| storage("cannot found a cluster", e))?;
         entry = match stores.coordination.put_if(&key, Version::ABSENT, &value).map_err(wrong)? {
             PutIf::Won(_) => return Ok(made),

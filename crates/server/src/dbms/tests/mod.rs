@@ -9,6 +9,7 @@ mod images;
 mod login;
 mod roles;
 mod transactions;
+mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;

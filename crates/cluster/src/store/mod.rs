@@ -46,7 +46,7 @@ pub use images::{ImageInfo, Images};
 pub use log::{Log, PartName, Put, Slot, SlotRange};
 pub use name::{NAME_BYTES_MAX, Name};
 pub use slots::random;
-pub use slots::{Append, Appender, Group, Reader, sweep};
+pub use slots::{Append, Appender, Group, Reader, begin_at, sweep};
 pub(crate) use slots::{Origin, prepare, read_groups};
 pub use url::{Endpoint, PostgresUrl, StoreUrl, without_password};
 

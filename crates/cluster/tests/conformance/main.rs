@@ -188,6 +188,7 @@ suite! {
     groups::orphans_are_swept_and_others_are_not;
     groups::racing_appenders_make_one_log + faulty;
     groups::damage_is_noticed;
+    groups::a_stream_begins_where_it_is_told;
     coordination::one_of_many_replaces_a_version;
     coordination::counters_count_every_win + faulty;
     coordination::versions_grow_and_values_of_all_sizes_come_back;

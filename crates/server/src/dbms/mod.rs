@@ -74,7 +74,7 @@ pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
 pub(crate) use cluster::ForNodes;
-pub use cluster::{ClusterSettings, DatabaseReport, Report};
+pub use cluster::{Begun, ClusterSettings, DatabaseReport, Founding, Report, remove_member};
 pub use database::Database;
 pub use failure::Failure;
 pub use isolation::{
@@ -268,7 +268,10 @@ impl Dbms {
         };
         *dbms.default.write() = match default {
             Some(default) => Live::Online(Arc::new(default)),
-            None => dbms.open_default_copy(&default_name)?,
+            None => {
+                dbms.remember(&dbms.state());
+                dbms.open_default_copy(&default_name)?
+            }
         };
         for (name, entry) in &dbms.state().databases {
             let live = match entry.online {

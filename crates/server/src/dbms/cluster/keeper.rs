@@ -239,6 +239,7 @@ impl Dbms {
         }
         *self.state.write() = Arc::new(new);
         let new = self.state();
+        self.remember(&new);
         for (name, entry) in &old.databases {
             let goes_on = |now: &Entry| now.online && now.folder == entry.folder;
             if let Some(cluster) = &self.cluster
@@ -248,6 +249,15 @@ impl Dbms {
             }
         }
         self.replace(&old, &new, opened.into_iter().collect());
+    }
+
+    /// Keeps a copy of the shared state, for the day on which the store is lost.
+    pub(in crate::dbms) fn remember(&self, state: &State) {
+        if let Some(store) = &self.store
+            && let Err(error) = store.save(state)
+        {
+            tracing::error!("{}", error.message);
+        }
     }
 
     /// Brings the open databases in line with their copies.

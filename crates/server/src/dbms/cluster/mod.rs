@@ -13,6 +13,7 @@
 //! - `standing`: the same for figures. `report`: for `telar cluster status`. `transfer`: a
 //!   procedure.
 //! - `backend`: a copy as sessions see it. `keeper`: the threads. `routes`: who does what.
+//! - `founding`: clusters that begin with data.
 //! - `upkeep`: what the keeper does for logs. `making`: copies that begin with an image.
 //!
 //! Below the server's folder lies `dbms/` as without a cluster (`store.rs`), and in it the copies
@@ -20,6 +21,7 @@
 //! folder of one cluster is refused by another, and by a server without one.
 
 mod backend;
+mod founding;
 mod keeper;
 mod making;
 mod report;
@@ -47,6 +49,7 @@ use telar_db::query::{ErrorKind, QueryError};
 use making::{Making, Plan};
 
 pub(super) use backend::ReplicaBackend;
+pub use founding::{Begun, Founding, remove_member};
 pub(super) use keeper::Keeper;
 pub use report::{DatabaseReport, Report};
 pub(super) use shared::refuse_copies;

@@ -32,6 +32,10 @@ pub struct DatabaseReport {
     pub epoch: u64,
     /// First commit that its log has still.
     pub oldest: u64,
+    /// Bytes of its log.
+    pub bytes: u64,
+    /// Commit of the newest image in the store.
+    pub image: Option<u64>,
     /// Last commit that each node shows, by name.
     pub positions: BTreeMap<String, u64>,
 }
@@ -93,6 +97,8 @@ impl Report {
             epoch: lease.as_ref().map_or(0, |lease| lease.epoch),
             leader: lease.filter(|lease| !lease.released).map(|lease| lease.node),
             oldest,
+            bytes: stores.log.bytes(&stream)?,
+            image: super::upkeep::newest_image(stores, keys, folder)?,
             positions: members.iter().filter_map(position).collect(),
         })
     }

@@ -232,7 +232,11 @@ fn images(stores: &Stores, keys: &Keys, folder: &str) -> Result<Vec<(u64, ImageI
 }
 
 /// Commit of the newest image of a database.
-fn newest_image(stores: &Stores, keys: &Keys, folder: &str) -> Result<Option<u64>, StoreError> {
+pub(super) fn newest_image(
+    stores: &Stores,
+    keys: &Keys,
+    folder: &str,
+) -> Result<Option<u64>, StoreError> {
     Ok(images(stores, keys, folder)?.last().map(|(commit, _)| *commit))
 }
 

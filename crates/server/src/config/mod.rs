@@ -304,10 +304,12 @@ impl Config {
             );
         }
         if self.cluster_copies == 0 {
-            all.push("cluster.copies is 1 or more");
+            all.push("cluster.copies cannot be 0: nothing would be kept for anybody");
         }
         if self.cluster_log_bytes.0 < CLUSTER_LOG_BYTES_MIN {
-            all.push("cluster.log_bytes is 16MiB or more");
+            all.push(
+                "cluster.log_bytes cannot be less than 16MiB: a group of commits may be as long",
+            );
         }
         if self.user_share > 100 {
             all.push("limits.user_share is a percentage: 1 to 100");

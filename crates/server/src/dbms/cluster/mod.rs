@@ -57,6 +57,7 @@ pub(super) use transfer::{TRANSFER, Transfer};
 
 use super::failure::{invalid, no_database, server_error, unavailable};
 use super::{Database, Dbms, Failure};
+use crate::replication::client::trust;
 
 /// Node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -83,8 +84,32 @@ type SharedMembers = Arc<Mutex<Option<Members>>>;
 pub(super) struct LocalCopy {
     pub(super) replica: Arc<Replica>,
     members: SharedMembers,
-    /// True while its log has no room for more commits.
-    full: Arc<AtomicBool>,
+    /// The log, as far as this node looks after it.
+    log: Arc<LogFigures>,
+}
+
+/// Figures of a log that this node leads; of one that it does not, nothing is known.
+#[derive(Debug, Default)]
+struct LogFigures {
+    /// True while there is no room for more commits.
+    full: AtomicBool,
+    bytes: AtomicU64,
+}
+
+impl LogFigures {
+    // ORDERING: relaxed, as nothing else is read because of them.
+    fn set(&self, bytes: u64, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
 }
 
 impl LocalCopy {
@@ -95,8 +120,7 @@ impl LocalCopy {
 
     /// Refuses commits while the log has no room for them.
     pub(super) fn check_room(&self) -> Result<(), QueryError> {
-        // ORDERING: relaxed, as nothing else is read because of the flag.
-        if !self.full.load(Ordering::Relaxed) {
+        if !self.log.is_full() {
             return Ok(());
         }
         let message = "the cluster's log is full (cluster.log_bytes): too few nodes have what is \
@@ -204,6 +228,9 @@ impl Cluster {
             |setting: &'static str| move |error: StoreError| invalid(format!("{setting}: {error}"));
         let keys = Keys::new(&settings.name).map_err(wrong("cluster.name"))?;
         keys.member(&settings.node).map_err(wrong("cluster.node (--node)"))?;
+        if let Some(ca) = &settings.ca {
+            trust(Some(ca)).map_err(|why| invalid(format!("cluster.ca: {why}")))?;
+        }
         let stores = Stores::open(&settings.store).map_err(wrong("cluster.store (--cluster)"))?;
         let secret = shared::identify(&stores, &keys, default, path)?;
         Ok(Self {
@@ -256,8 +283,8 @@ impl Cluster {
             ReplicaError::Behind { .. } => self.make(name, folder, path, &error),
             error => unavailable(name, &error.to_string()),
         })?;
-        let (members, full) = (Arc::clone(&self.members), Arc::default());
-        let copy = LocalCopy { replica: Arc::new(replica), members, full };
+        let (members, log) = (Arc::clone(&self.members), Arc::default());
+        let copy = LocalCopy { replica: Arc::new(replica), members, log };
         self.copies.lock().insert(folder.to_owned(), copy.clone());
         Ok(copy)
     }

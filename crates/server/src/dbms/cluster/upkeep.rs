@@ -80,7 +80,7 @@ impl State {
             if !copy.leads() {
                 // Another one that leads later has seen nothing of what comes meanwhile.
                 self.logs.remove(&folder);
-                copy.full.store(false, Ordering::Relaxed);
+                copy.log.set(0, false);
                 continue;
             }
             if let Err(error) = self.look_after(cluster, &folder, &copy) {
@@ -139,7 +139,7 @@ impl State {
             }
             Upkeep::Image => wants_image = true,
         }
-        copy.full.store(limits.is_full(seen.bytes), Ordering::Relaxed);
+        copy.log.set(seen.bytes, limits.is_full(seen.bytes));
         if limits.is_long(seen.bytes) != seen.warned {
             seen.warned = !seen.warned;
             warn(folder, &seen, limits.bytes_max, stores.images.is_some());

@@ -23,4 +23,5 @@ pub mod keys;
 pub mod members;
 pub mod replica;
 pub mod store;
+pub mod tls;
 pub mod upkeep;

@@ -5,7 +5,7 @@
 //!                        ▲                  ▲                            ▲
 //!        ┌───────────────┼──────────────────┴────────────────────────────┤
 //!    directory   postgres              etcd (no images)              simulated
-//!    dir:PATH    postgres://HOST/DB    etcd://HOST     memory, with faults by seed (tests)
+//!    dir:PATH    postgres://HOST/DB    etcd(s)://HOST  memory, with faults by seed (tests)
 //!
 //!   Appender, Reader (slots.rs)   groups of any size over a Log: bodies with checksums, parts
 //! ```
@@ -48,9 +48,11 @@ pub use name::{NAME_BYTES_MAX, Name};
 pub use slots::random;
 pub use slots::{Append, Appender, Group, Reader, begin_at, sweep};
 pub(crate) use slots::{Origin, prepare, read_groups};
-pub use url::{Endpoint, PostgresUrl, StoreUrl, without_password};
+pub use url::{Authorities, Endpoint, PostgresUrl, StoreUrl, without_password};
 
 use std::sync::Arc;
+
+use crate::tls::trust;
 
 /// An open store.
 #[derive(Clone, Debug)]
@@ -78,6 +80,11 @@ impl Stores {
             }
             StoreUrl::Etcd(endpoints) => {
                 let etcd = Arc::new(etcd::Etcd::open(endpoints)?);
+                Ok(Self { log: etcd.clone(), coordination: etcd, images: None })
+            }
+            StoreUrl::EncryptedEtcd(endpoints, ca) => {
+                let tls = trust(ca.as_deref()).map_err(|why| StoreError::url(url, why))?;
+                let etcd = Arc::new(etcd::Etcd::open_encrypted(endpoints, tls)?);
                 Ok(Self { log: etcd.clone(), coordination: etcd, images: None })
             }
             StoreUrl::Postgres(url) => {

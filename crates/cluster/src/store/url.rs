@@ -17,10 +17,16 @@ pub enum StoreUrl {
     Directory(PathBuf),
     /// `etcd://HOST[:PORT][,HOST[:PORT]]...`: the members of an etcd cluster, port 2379 by default.
     Etcd(Vec<Endpoint>),
+    /// `etcds://HOST[:PORT][,HOST[:PORT]]...[?ca=FILE]`: the same, encrypted.
+    EncryptedEtcd(Vec<Endpoint>, Authorities),
     /// `postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]]/DATABASE[?NAME=VALUE]`, or
-    /// `postgresql://`, port 5432 by default.
+    /// `postgresql://`, port 5432 by default. `sslmode=require`, `verify-ca` or `verify-full`
+    /// encrypts, and always checks whose certificate it is; `sslrootcert=FILE` names authorities.
     Postgres(PostgresUrl),
 }
+
+/// PEM file of the authorities that vouch for a store; none for those that this machine trusts.
+pub type Authorities = Option<PathBuf>;
 
 /// The parts of a `postgres://` URL.
 #[derive(Clone, PartialEq, Eq)]
@@ -29,8 +35,10 @@ pub struct PostgresUrl {
     pub endpoints: Vec<Endpoint>,
     /// The database.
     pub database: String,
-    /// The URL as it was given, with the password.
+    /// The URL with the password, and without what concerns encryption.
     pub text: String,
+    /// The authorities, if it is encrypted.
+    pub encrypted: Option<Authorities>,
 }
 
 impl std::fmt::Debug for PostgresUrl {
@@ -69,6 +77,26 @@ impl StoreUrl {
                 }
                 Ok(Self::Etcd(endpoints(hosts, ETCD_PORT).map_err(wrong)?))
             }
+            "etcds" => {
+                let (hosts, query) = authority()?.split_once('?').unwrap_or((authority()?, ""));
+                let hosts = hosts.strip_suffix('/').unwrap_or(hosts);
+                if let Some(found) = hosts.chars().find(|c| "/@#".contains(*c)) {
+                    return Err(wrong(format!("\"{found}\" has no meaning in an etcds URL")));
+                }
+                let mut ca = None;
+                for (name, value) in parameters(query) {
+                    match name {
+                        "ca" if !value.is_empty() => ca = Some(PathBuf::from(value)),
+                        _ => {
+                            return Err(wrong(format!(
+                                "\"{name}={value}\" has no meaning; ca=FILE has"
+                            )));
+                        }
+                    }
+                }
+                let endpoints = endpoints(hosts, ETCD_PORT).map_err(wrong)?;
+                Ok(Self::EncryptedEtcd(endpoints, ca))
+            }
             "postgres" | "postgresql" => {
                 let rest = authority()?;
                 let (before, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -78,14 +106,42 @@ impl StoreUrl {
                 if database.is_empty() {
                     return Err(wrong("the database is missing: end with /NAME".into()));
                 }
-                let (database, text) = (database.to_owned(), url.to_owned());
-                Ok(Self::Postgres(PostgresUrl { endpoints, database, text }))
+                let (text, encrypted) = without_encryption(url).map_err(wrong)?;
+                let database = database.to_owned();
+                Ok(Self::Postgres(PostgresUrl { endpoints, database, text, encrypted }))
             }
             _ => Err(wrong(format!(
-                "\"{scheme}\" is no kind of store; there are dir:, etcd:// and postgres://"
+                "\"{scheme}\" is no kind of store; there are dir:, etcd://, etcds:// and postgres://"
             ))),
         }
     }
+}
+
+/// Parameters of the part of a URL after its question mark.
+fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let each = query.split('&').filter(|each| !each.is_empty());
+    each.map(|each| each.split_once('=').unwrap_or((each, "")))
+}
+
+/// A PostgreSQL URL without the parameters that concern encryption, and what these say.
+fn without_encryption(url: &str) -> Result<(String, Option<Authorities>), String> {
+    let Some((before, query)) = url.split_once('?') else { return Ok((url.to_owned(), None)) };
+    let (mut is_encrypted, mut ca, mut rest) = (false, None, Vec::new());
+    for (name, value) in parameters(query) {
+        match (name, value) {
+            ("sslmode", "require" | "verify-ca" | "verify-full") => is_encrypted = true,
+            ("sslmode", "disable" | "allow" | "prefer") => is_encrypted = false,
+            ("sslmode", _) => return Err(format!("\"{value}\" is no sslmode")),
+            ("sslrootcert", "") => return Err("sslrootcert names no file".into()),
+            ("sslrootcert", file) => ca = Some(PathBuf::from(file)),
+            _ => rest.push(format!("{name}={value}")),
+        }
+    }
+    if ca.is_some() && !is_encrypted {
+        return Err("sslrootcert needs sslmode=verify-full".into());
+    }
+    let separator = if rest.is_empty() { "" } else { "?" };
+    Ok((format!("{before}{separator}{}", rest.join("&")), is_encrypted.then_some(ca)))
 }
 
 /// The members of a list `host[:port],...`; why it is none otherwise.
@@ -156,10 +212,36 @@ mod tests {
         let expected = [("e1", 2379), ("e2", 99), ("::1", 7), ("fe80::2", 2379)];
         let expected = expected.map(|(host, port)| (host.to_owned(), port));
         assert_eq!(etcd, StoreUrl::Etcd(expected.to_vec()));
-        for url in ["postgres://u:p@h1:6,h2/db?sslmode=require", "postgresql://h1:6,h2/db"] {
+        for url in ["postgres://u:p@h1:6,h2/db?a=b&c=", "postgresql://h1:6,h2/db"] {
             let StoreUrl::Postgres(found) = StoreUrl::parse(url).unwrap() else { panic!("{url}") };
             assert_eq!(found.endpoints, [("h1".to_owned(), 6), ("h2".to_owned(), 5432)]);
             assert_eq!((found.database.as_str(), found.text.as_str()), ("db", url));
+            assert_eq!(found.encrypted, None);
+        }
+    }
+
+    #[test]
+    fn encryption_is_read_and_taken_out() {
+        let postgres = |url: &str| match StoreUrl::parse(url).unwrap() {
+            StoreUrl::Postgres(url) => (url.text, url.encrypted),
+            other => panic!("{other:?}"),
+        };
+        let plain = "postgres://u:p@h/db";
+        let ca = Some(PathBuf::from("/etc/ca.pem"));
+        for (query, text, encrypted) in [
+            ("?sslmode=require", "", Some(None)),
+            ("?sslmode=verify-full&sslrootcert=/etc/ca.pem", "", Some(ca.clone())),
+            ("?a=b&sslmode=verify-ca&c=d", "?a=b&c=d", Some(None)),
+            ("?sslmode=prefer", "", None),
+            ("?a=b", "?a=b", None),
+        ] {
+            let found = postgres(&format!("{plain}{query}"));
+            assert_eq!(found, (format!("{plain}{text}"), encrypted), "{query}");
+        }
+        let hosts = vec![("e1".to_owned(), 2379), ("e2".to_owned(), 7)];
+        for (url, ca) in [("etcds://e1,e2:7", None), ("etcds://e1,e2:7/?ca=/etc/ca.pem", ca)] {
+            let found = StoreUrl::parse(url).unwrap();
+            assert_eq!(found, StoreUrl::EncryptedEtcd(hosts.clone(), ca), "{url}");
         }
     }
 
@@ -191,6 +273,13 @@ mod tests {
             ("postgres://h/?a=b", "database is missing"),
             ("postgres:///db", "host is missing"),
             ("postgres://u:p@/db", "host is missing"),
+            ("postgres://h/db?sslmode=on", "no sslmode"),
+            ("postgres://h/db?sslrootcert=/ca", "needs sslmode"),
+            ("postgres://h/db?sslmode=require&sslrootcert=", "names no file"),
+            ("etcds://", "write etcds://"),
+            ("etcds://h?ca=", "no meaning"),
+            ("etcds://h?key=k", "no meaning"),
+            ("etcds://u@h", "no meaning"),
         ] {
             let found = why(url);
             assert!(found.contains(expected), "{url}: {found}");

@@ -195,3 +195,50 @@ fn what_is_no_etcd_is_said_to_be_none() {
     // The last attempt may have met the connection as it was closed.
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }
+
+/// What answers as etcd does, encrypted: whom it is asked by, it does not look at.
+#[test]
+fn connections_are_encrypted_to_an_etcd_that_is_trusted() {
+    use crate::postgres_server::{CERTIFICATE, KEY};
+    use rustls_pki_types::pem::PemObject;
+    use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+    let chain = vec![CertificateDer::from_pem_slice(CERTIFICATE.as_bytes()).unwrap()];
+    let key = PrivateKeyDer::from_pem_slice(KEY.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(chain, key)
+        .unwrap();
+    let config = Arc::new(config);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for client in listener.incoming() {
+            let Ok(client) = client else { return };
+            let connection = rustls::ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut stream = rustls::StreamOwned::new(connection, client);
+            if matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
+                let body = r#"{"header":{"revision":"1"},"kvs":[]}"#;
+                let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+                let _ = stream.write_all(format!("{head}{body}").as_bytes());
+            }
+        }
+    });
+    let folder = TempDir::new().unwrap();
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, CERTIFICATE).unwrap();
+    let trusting = format!("?ca={}", ca.display());
+    assert!(Stores::open(&format!("etcds://localhost:{port}{trusting}")).is_ok());
+    for url in [
+        format!("etcds://localhost:{port}"),
+        format!("etcds://localhost.localdomain:{port}{trusting}"),
+        format!("etcd://localhost:{port}"),
+    ] {
+        let error = Stores::open(&url).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{url}: {error}");
+    }
+    let error = Stores::open("etcds://localhost?ca=/dev/null/ca.pem").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Request, "{error}");
+}

@@ -3,6 +3,7 @@
 //! The programs are `initdb` and `postgres` on the path; without them these tests are skipped. One
 //! server serves all tests of this binary, each under a cluster name of its own.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,6 +17,10 @@ use tempfile::TempDir;
 
 use crate::etcd_server::{free_port, proxy};
 use crate::{Fixture, LIMIT, test_data};
+
+/// Certificate of localhost, which vouches for itself, and its key.
+pub(crate) const CERTIFICATE: &str = include_str!("../../../server/tests/http/certificate.pem");
+pub(crate) const KEY: &str = include_str!("../../../server/tests/http/key.pem");
 
 /// The server of this process: its port, and what keeps it alive.
 struct Running {
@@ -56,12 +61,24 @@ fn run() -> Option<Running> {
         test_data::skipped("PostgreSQL that this user may run");
         return None;
     }
+    let own = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        if is_root {
+            Command::new("chown").arg("postgres").arg(&path).output().unwrap();
+        }
+        path.display().to_string()
+    };
+    let (certificate, key) = (own("c.pem", CERTIFICATE), own("k.pem", KEY));
     let port = free_port();
     let server = command(&postgres, is_root);
     let script = "\"$@\" & read line; kill -QUIT $!; wait $!; rm -rf \"$FOLDER\"";
     let mut shell = Command::new("sh");
     shell.args(["-c", script, "sh"]).arg(server.get_program()).args(server.get_args());
     shell.arg("-D").arg(&data).args(["-p", &port.to_string(), "-h", "127.0.0.1", "-k", ""]);
+    shell.args(["-c", "ssl=on", "-c", &format!("ssl_cert_file={certificate}")]);
+    shell.args(["-c", &format!("ssl_key_file={key}")]);
     shell.args(["-c", "max_connections=200"]).env("FOLDER", folder.path()).current_dir("/");
     shell.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let shell = shell.spawn().unwrap();
@@ -132,4 +149,25 @@ fn a_postgres_that_is_not_there_is_unavailable() {
 
 fn url_text(port: u16) -> String {
     url(port).text
+}
+
+#[test]
+fn connections_are_encrypted_to_a_postgres_that_is_trusted() {
+    let Some(server) = Server::new(false) else { return };
+    let folder = TempDir::new().unwrap();
+    let ca = folder.path().join("ca.pem");
+    std::fs::write(&ca, CERTIFICATE).unwrap();
+    let url = |host: &str, more: &str| {
+        format!("postgres://telar@{host}:{}/postgres?sslmode=verify-full{more}", server.port)
+    };
+    let trusting = format!("&sslrootcert={}", ca.display());
+    let stores = Stores::open(&url("localhost", &trusting)).unwrap();
+    assert!(stores.images.unwrap().list("").unwrap().is_empty());
+    // Nobody vouches for it, or for another name of it.
+    for (host, more) in [("localhost", ""), ("localhost.localdomain", &*trusting)] {
+        let error = Stores::open(&url(host, more)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    }
+    let error = Stores::open(&url("localhost", "&sslrootcert=/dev/null/ca.pem")).unwrap_err();
+    assert!(error.to_string().contains("/dev/null/ca.pem"), "{error}");
 }

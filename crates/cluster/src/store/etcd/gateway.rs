@@ -4,8 +4,9 @@
 //! are kept and used again. A request goes to the endpoint that answered last; after a failure to
 //! the next one.
 
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
@@ -13,11 +14,15 @@ use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout, timeout_at};
+use tokio_rustls::TlsConnector;
 
 use crate::store::{Endpoint, StoreError};
 
@@ -51,12 +56,25 @@ type Connection = SendRequest<Full<Bytes>>;
 #[derive(Debug)]
 pub(super) struct Gateway {
     endpoints: Vec<Endpoint>,
+    /// Trust, if connections are encrypted.
+    tls: Option<Arc<ClientConfig>>,
     /// `None` only while it is dropped.
     runtime: Option<Runtime>,
     /// Open connections by endpoint.
     idle: Mutex<Vec<(usize, Connection)>>,
     /// The endpoint to ask.
     current: AtomicUsize,
+}
+
+async fn handshake<S>(stream: S) -> io::Result<Connection>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let made = http1::handshake(TokioIo::new(stream)).await;
+    let (sender, connection) = made.map_err(io::Error::other)?;
+    // It ends with its last sender.
+    tokio::spawn(connection);
+    Ok(sender)
 }
 
 impl Drop for Gateway {
@@ -68,7 +86,10 @@ impl Drop for Gateway {
 }
 
 impl Gateway {
-    pub(super) fn new(endpoints: Vec<Endpoint>) -> Result<Self, StoreError> {
+    pub(super) fn new(
+        endpoints: Vec<Endpoint>,
+        tls: Option<Arc<ClientConfig>>,
+    ) -> Result<Self, StoreError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("telar-etcd")
@@ -80,7 +101,7 @@ impl Gateway {
             why: format!("no thread for it: {cause}"),
         })?;
         let (idle, current) = (Mutex::default(), AtomicUsize::new(0));
-        Ok(Self { endpoints, runtime: Some(runtime), idle, current })
+        Ok(Self { endpoints, tls, runtime: Some(runtime), idle, current })
     }
 
     fn runtime(&self) -> &Runtime {
@@ -206,14 +227,12 @@ impl Gateway {
         let connecting = async {
             let stream = TcpStream::connect((host.as_str(), *port)).await?;
             stream.set_nodelay(true)?;
-            http1::handshake(TokioIo::new(stream)).await.map_err(std::io::Error::other)
+            let Some(tls) = &self.tls else { return handshake(stream).await };
+            let name = ServerName::try_from(host.clone()).map_err(io::Error::other)?;
+            handshake(TlsConnector::from(Arc::clone(tls)).connect(name, stream).await?).await
         };
         match timeout(CONNECT_TIMEOUT, connecting).await {
-            Ok(Ok((sender, connection))) => {
-                // It ends with its last sender.
-                tokio::spawn(connection);
-                Ok(sender)
-            }
+            Ok(Ok(sender)) => Ok(sender),
             Ok(Err(cause)) => Err(self.unavailable(endpoint, cause)),
             Err(_) => Err(self.unavailable(endpoint, "no connection in time")),
         }

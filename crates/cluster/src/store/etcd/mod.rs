@@ -12,13 +12,16 @@
 //! and mark at one revision. Values are compared as bytes, and marks have 20 digits, so *mark <=
 //! first* is a comparison that etcd makes itself.
 //!
-//! There are no images: etcd is made for small values. Requests go over plain HTTP; TLS and users
-//! are not built yet.
+//! There are no images: etcd is made for small values. Users of etcd are not built yet.
 
 mod coordination;
 mod gateway;
 mod log;
 mod wire;
+
+use std::sync::Arc;
+
+use rustls::ClientConfig;
 
 use super::{Endpoint, Name, StoreError};
 use gateway::Gateway;
@@ -42,7 +45,22 @@ impl Etcd {
     /// # Errors
     /// [`StoreError::Unavailable`] if none does.
     pub fn open(endpoints: Vec<Endpoint>) -> Result<Self, StoreError> {
-        let (gateway, prefix) = (Gateway::new(endpoints)?, "telar/".to_owned());
+        Self::over(Gateway::new(endpoints, None)?)
+    }
+
+    /// As [`open`](Self::open), over encrypted connections.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open); an endpoint whose certificate is not trusted does not answer.
+    pub fn open_encrypted(
+        endpoints: Vec<Endpoint>,
+        tls: Arc<ClientConfig>,
+    ) -> Result<Self, StoreError> {
+        Self::over(Gateway::new(endpoints, Some(tls))?)
+    }
+
+    fn over(gateway: Gateway) -> Result<Self, StoreError> {
+        let prefix = "telar/".to_owned();
         let store = Self { gateway, prefix, body_bytes_max: BODY_BYTES_MAX };
         let found: wire::Range =
             store.gateway.ask("/v3/kv/range", &wire::range(b"telar/", None, 1, false))?;

@@ -139,10 +139,12 @@ impl Images for Postgres {
         let begins = format!("{}{prefix}", self.prefix);
         let rows = self.ask(|client| client.query(LIST, &[&begins]))?;
         let info = |row: &postgres::Row| {
-            let name = row.get::<_, &str>(0).strip_prefix(&*self.prefix).unwrap_or_default();
-            Ok(ImageInfo { name: Name::new(name)?, bytes: from_sql(row.get(1))? })
+            // Those of clusters whose names are prefixed are not this store's.
+            let name = row.get::<_, &str>(0).strip_prefix(&*self.prefix);
+            let name = Name::new(name?).ok()?;
+            Some(from_sql(row.get(1)).map(|bytes| ImageInfo { name, bytes }))
         };
-        rows.iter().map(info).collect()
+        rows.iter().filter_map(info).collect()
     }
 
     fn delete(&self, name: &Name) -> Result<(), StoreError> {

@@ -13,22 +13,24 @@
 //! in `READ COMMITTED`, and with `synchronous_commit = on` where less is set.
 //!
 //! Of several hosts the one that takes writes is asked. Whether a standby is synchronous is the
-//! operator's choice, and not checked yet. There is no TLS yet.
+//! operator's choice, and not checked yet.
 
 mod coordination;
 mod images;
 mod log;
 
 use std::collections::HashSet;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use postgres::config::TargetSessionAttrs;
+use postgres::config::{SslMode, TargetSessionAttrs};
 use postgres::error::Severity;
 use postgres::{Client, Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::url::without_password;
 use super::{Name, PostgresUrl, StoreError};
+use crate::tls::trust;
 
 /// Longest body of a slot, and of a part: 4 MiB. A row may have 1 GiB, and readers hold it.
 const BODY_BYTES_MAX: usize = 4 << 20;
@@ -82,6 +84,8 @@ impl Failure {
 /// A store in PostgreSQL.
 pub struct Postgres {
     config: Config,
+    /// Means of encryption, if connections are encrypted.
+    tls: Option<MakeRustlsConnect>,
     /// For messages.
     url: String,
     idle: Mutex<Vec<Client>>,
@@ -113,8 +117,14 @@ impl Postgres {
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_user_timeout(NETWORK_TIMEOUT)
             .application_name("telar");
+        let tls = url.encrypted.as_ref().map(|ca| trust(ca.as_deref())).transpose();
+        let tls = tls.map_err(|why| StoreError::url(&url.text, why))?;
+        let mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
+        config.ssl_mode(mode);
+        let tls = tls.map(|tls| MakeRustlsConnect::new(Arc::unwrap_or_clone(tls)));
         let store = Self {
             config,
+            tls,
             url: without_password(&url.text),
             idle: Mutex::default(),
             marked: Mutex::default(),
@@ -148,7 +158,10 @@ impl Postgres {
     }
 
     fn connect(&self) -> Result<Client, postgres::Error> {
-        let mut client = self.config.connect(NoTls)?;
+        let mut client = match &self.tls {
+            Some(tls) => self.config.connect(tls.clone())?,
+            None => self.config.connect(NoTls)?,
+        };
         client.batch_execute(SESSION)?;
         Ok(client)
     }

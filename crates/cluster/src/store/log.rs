@@ -236,4 +236,12 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// # Errors
     /// Failures of the store.
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError>;
+
+    /// Sentences on how the store is set up that an operator should know, if any.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    fn concerns(&self) -> Result<Vec<String>, StoreError> {
+        Ok(Vec::new())
+    }
 }

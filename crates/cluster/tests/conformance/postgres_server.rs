@@ -144,7 +144,9 @@ fn a_postgres_that_is_not_there_is_unavailable() {
     let Some(server) = Server::new(false) else { return };
     let error = Stores::open(&format!("postgres://nobody@127.0.0.1:{}/postgres", server.port));
     assert!(error.unwrap_err().to_string().contains("nobody"));
-    assert!(Stores::open(&url_text(server.port)).is_ok());
+    let stores = Stores::open(&url_text(server.port)).unwrap();
+    let concerns = stores.log.concerns().unwrap();
+    assert!(concerns.len() == 1 && concerns[0].contains("no synchronous standby"), "{concerns:?}");
 }
 
 fn url_text(port: u16) -> String {

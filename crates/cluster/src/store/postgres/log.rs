@@ -194,4 +194,23 @@ impl Log for Postgres {
         let remove = "DELETE FROM telar.part WHERE stream = $1 AND name = $2";
         self.ask(|client| client.execute(remove, &[&key, &name])).map(drop)
     }
+
+    fn concerns(&self) -> Result<Vec<String>, StoreError> {
+        let shown = |name: &str| {
+            let show = format!("SHOW {name}");
+            self.ask(|client| client.query_one(&*show, &[])).map(|row| row.get::<_, String>(0))
+        };
+        let mut all = Vec::new();
+        if shown("synchronous_standby_names")?.is_empty() {
+            all.push(
+                "PostgreSQL has no synchronous standby (synchronous_standby_names is empty): what \
+                 was acknowledged last is lost with its disk"
+                    .to_owned(),
+            );
+        }
+        if shown("fsync")? != "on" {
+            all.push("PostgreSQL does not sync its disk (fsync is off)".to_owned());
+        }
+        Ok(all)
+    }
 }

@@ -13,7 +13,7 @@
 //! in `READ COMMITTED`, and with `synchronous_commit = on` where less is set.
 //!
 //! Of several hosts the one that takes writes is asked. Whether a standby is synchronous is the
-//! operator's choice, and not checked yet.
+//! operator's choice; [`Log::concerns`](super::Log::concerns) says if none is.
 
 mod coordination;
 mod images;

@@ -101,7 +101,7 @@ fn databases(report: &Report) -> String {
 
 /// Sentences on what an operator should do, if anything.
 fn advice(report: &Report) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = report.concerns.clone();
     let voters: Vec<_> = report.members.iter().filter(|seen| seen.member.votes).collect();
     let there = voters.iter().filter(|seen| seen.is_live()).count();
     for seen in report.members.iter().filter(|seen| !seen.is_live() && !seen.member.left) {

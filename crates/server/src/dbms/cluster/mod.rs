@@ -232,6 +232,9 @@ impl Cluster {
             trust(Some(ca)).map_err(|why| invalid(format!("cluster.ca: {why}")))?;
         }
         let stores = Stores::open(&settings.store).map_err(wrong("cluster.store (--cluster)"))?;
+        for concern in stores.log.concerns().map_err(|e| store_failed("look at the store", &e))? {
+            tracing::warn!("{concern}");
+        }
         let secret = shared::identify(&stores, &keys, default, path)?;
         Ok(Self {
             settings,

@@ -19,6 +19,8 @@ pub struct Report {
     pub members: Vec<SeenMember>,
     /// The databases, by name.
     pub databases: Vec<DatabaseReport>,
+    /// Sentences on how the store is set up.
+    pub concerns: Vec<String>,
 }
 
 /// A database of a cluster.
@@ -74,7 +76,8 @@ impl Report {
         for (name, folder) in folders {
             databases.push(Self::database(&stores, &keys, &members, name, &folder).map_err(wrong)?);
         }
-        Ok(Self { members, databases })
+        let concerns = stores.log.concerns().map_err(wrong)?;
+        Ok(Self { members, databases, concerns })
     }
 
     fn database(

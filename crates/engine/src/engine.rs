@@ -21,7 +21,7 @@ use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
-use crate::stream::ChangeStream;
+use crate::stream::{ChangeStream, LogReader};
 use crate::transaction::{Committed, Isolation, Transaction};
 use crate::wal::{Durability, GroupSink, LogGroup};
 use crate::{eviction, recovery};
@@ -459,6 +459,24 @@ impl Engine {
     /// [`Error::NotRetained`], [`Error::File`].
     pub fn changes_since_owned(&self, after: CommitTs) -> Result<ChangeStream<'static>, Error> {
         ChangeStream::new(Handle::Owned(Arc::clone(&self.shared)), after.get())
+    }
+
+    /// The records of the log after `after`, as a copy [applies](Self::apply) them.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] names the oldest timestamp that can be asked from; a database in
+    /// memory has no log. [`Error::File`].
+    pub fn log_after(&self, after: CommitTs) -> Result<LogReader<'_>, Error> {
+        LogReader::new(Handle::Borrowed(&self.shared), after.get())
+    }
+
+    /// Keeps the log after a commit for those who [read](Self::log_after) it, whatever checkpoints
+    /// no longer need, but not more than `bytes_max` of it; `None` keeps nothing. It holds until
+    /// the next call, or until the database is closed.
+    pub fn keep_log(&self, after: Option<CommitTs>, bytes_max: u64) {
+        if let Some(durable) = &self.shared.durable {
+            *durable.log_wanted.lock() = after.map(|after| (after.get(), bytes_max));
+        }
     }
 
     /// The oldest and the newest timestamp a snapshot can be opened at; `None` if no history is

@@ -69,6 +69,8 @@ pub(crate) struct Durable {
     pub(crate) checkpoint_ts: AtomicU64,
     /// Outcomes of the last checkpoints.
     pub(crate) checkpoints: CheckpointHistory,
+    /// The commit after which the log is wanted, and how many bytes of it at most.
+    pub(crate) log_wanted: Mutex<Option<(u64, u64)>>,
 }
 
 impl Drop for Durable {

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
+use crate::graph::LogWanted;
 use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::recovery::follow;
 use crate::schema::build;
@@ -471,11 +473,12 @@ impl Engine {
     }
 
     /// Keeps the log after a commit for those who [read](Self::log_after) it, whatever checkpoints
-    /// no longer need, but not more than `bytes_max` of it; `None` keeps nothing. It holds until
-    /// the next call, or until the database is closed.
-    pub fn keep_log(&self, after: Option<CommitTs>, bytes_max: u64) {
+    /// no longer need, but not more than `bytes_max` of it. It holds for `time`, until the next
+    /// call, or until the database is closed.
+    pub fn keep_log(&self, after: CommitTs, bytes_max: u64, time: Duration) {
         if let Some(durable) = &self.shared.durable {
-            *durable.log_wanted.lock() = after.map(|after| (after.get(), bytes_max));
+            let until = Instant::now() + time;
+            *durable.log_wanted.lock() = Some(LogWanted { after: after.get(), bytes_max, until });
         }
     }
 

@@ -24,7 +24,10 @@ use crate::store::{copy_mark, read_format};
 pub fn promote_copy(path: impl AsRef<Path>, settings: Settings) -> Result<CommitTs, Error> {
     let path = path.as_ref();
     if read_format(path)?.is_none() {
-        return Err(Error::NotADatabase { path: path.into(), reason: "it has no FORMAT file".into() });
+        return Err(Error::NotADatabase {
+            path: path.into(),
+            reason: "it has no FORMAT file".into(),
+        });
     }
     let db = match copy_mark::is_set(path) {
         true => Engine::open_to_follow(path, settings)?,

@@ -12,6 +12,7 @@ use telar_db::{Backend, Runtime, Session, Settings};
 
 use super::cluster::{LocalCopy, ReplicaBackend, TRANSFER, Transfer};
 use super::failure::{no_database, unavailable};
+use super::follow::FollowBackend;
 use super::{procedures, store};
 
 /// A database that clients can use. Whoever uses it holds it; its files are closed, and removed if
@@ -71,6 +72,8 @@ pub(super) enum End {
     Stopped,
     /// This node led it, and leads no more.
     Deposed,
+    /// It was a copy of another server's database, and a newer one has come in its place.
+    Replaced,
 }
 
 /// A folder that is removed when this is dropped.
@@ -111,6 +114,17 @@ impl Database {
     ) -> Self {
         let backend = ReplicaBackend { engine: engine.clone(), copy: copy.clone() };
         Self::with_backend(name.into(), engine, Arc::new(backend), Some((copy, number)), backups)
+    }
+
+    /// A copy of a database of the server at `address`.
+    pub(super) fn following(
+        name: impl Into<Arc<str>>,
+        engine: telar_db::Database,
+        address: String,
+        backups: Option<PathBuf>,
+    ) -> Self {
+        let backend = FollowBackend { engine: engine.clone(), address };
+        Self::with_backend(name.into(), engine, Arc::new(backend), None, backups)
     }
 
     fn with_backend(
@@ -225,7 +239,10 @@ impl Database {
             Some(End::Deposed) if error.kind == ErrorKind::Terminated => {
                 self.copy().map_or(error, LocalCopy::not_a_leader)
             }
-            Some(End::Deposed) => error,
+            Some(End::Replaced) if error.kind == ErrorKind::Terminated => {
+                unavailable(&self.name, "a newer copy has come in its place: try again")
+            }
+            Some(End::Deposed | End::Replaced) => error,
         }
     }
 }

@@ -2,20 +2,25 @@
 //! may ask.
 
 use std::io::{self, Write};
+use std::time::Duration;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::response::Response;
-use serde_json::{Value, json};
-use telar_db::Error;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use telar_db::{CommitTs, Error};
 
 use super::refusal::Refusal;
 use super::reply::{Ends, Reply, reply};
 use super::{App, input};
-use crate::dbms::{Failure, SYSTEM};
+use crate::dbms::{Database, Failure};
 use crate::replication::image::Image;
+use crate::replication::list::{List, Listed};
+use crate::replication::log;
 
 /// Answers that are streams of frames.
 const BYTES: &str = "application/octet-stream";
@@ -24,6 +29,11 @@ const BYTES: &str = "application/octet-stream";
 fn refusal(error: &Error) -> Refusal {
     match error {
         Error::Backup { .. } => Refusal::request(StatusCode::CONFLICT, error.to_string()),
+        // It has less commits than whoever asks.
+        Error::NotRetained { asked, newest, .. } if asked > newest => {
+            Refusal::request(StatusCode::CONFLICT, error.to_string())
+        }
+        Error::NotRetained { .. } => Refusal::request(StatusCode::GONE, error.to_string()),
         _ => {
             let code = "Neo.DatabaseError.General.UnknownError";
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, code, error.to_string())
@@ -36,25 +46,21 @@ fn lost() -> Refusal {
 }
 
 /// `GET /databases`
-pub(crate) async fn databases(
-    State(app): State<App>,
-    parts: Parts,
-) -> Result<Json<Value>, Refusal> {
+pub(crate) async fn databases(State(app): State<App>, parts: Parts) -> Result<Json<List>, Refusal> {
     let (client, _) = input::authenticate(&app, &parts).await?;
     client.check_admin()?;
-    let default = &app.dbms.settings().default_database;
-    let databases =
-        app.dbms.databases().into_iter().filter(|database| **database.name() != *SYSTEM);
-    let shown = databases.map(|database| {
-        let engine = database.engine();
-        json!({
-            "name": &**database.name(),
-            "default": database.name() == default,
-            "identity": engine.identity().map(|identity| identity.to_string()),
-            "commit": engine.published().get(),
-        })
+    let listed = app.dbms.listed().into_iter().enumerate().map(|(at, (name, database))| {
+        let engine = database.as_ref().map(|database| database.engine());
+        let identity = engine.and_then(|engine| engine.identity()).map(|id| id.to_string());
+        Listed {
+            name: name.to_string(),
+            default: at == 0,
+            online: engine.is_some(),
+            identity,
+            commit: engine.map(|engine| engine.published().get()),
+        }
     });
-    Ok(Json(json!({ "databases": shown.collect::<Vec<_>>() })))
+    Ok(Json(List { databases: listed.collect() }))
 }
 
 /// A reply as a place to write to.
@@ -72,16 +78,47 @@ impl Write for Out<'_> {
     }
 }
 
-/// `GET /db/{name}/image`
+/// Name that a follower has given itself.
+#[derive(Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+struct Follower(String);
+
+impl TryFrom<String> for Follower {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+        match (1..=64).contains(&name.len()) && name.bytes().all(plain) {
+            true => Ok(Self(name)),
+            false => Err("a follower has 1 to 64 letters, digits, dots, dashes and underscores"),
+        }
+    }
+}
+
+/// The query of the address of an image.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OfImage {
+    /// Who asks, if the log after the image is to be kept.
+    follower: Option<Follower>,
+}
+
+/// `GET /db/{name}/image?follower=a1b2`
 pub(crate) async fn image(
     State(app): State<App>,
     Path(name): Path<String>,
+    query: Result<Query<OfImage>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, Refusal> {
     let (client, _) = input::authenticate(&app, &parts).await?;
     client.check_admin()?;
+    let Query(query) = query.map_err(|e| Refusal::invalid(e.body_text()))?;
     let database = client.readable(&name)?;
     let place = app.place(&client)?;
+    if let Some(Follower(follower)) = &query.follower {
+        // Before it is made: what follows it is kept from here on.
+        app.dbms.keep_log_for(follower, &database, database.engine().published());
+    }
     let (mut reply, pending) =
         reply(BYTES, StatusCode::OK, app.settings.stall_timeout, Ends::default());
     let (taken, taken_of) = tokio::sync::oneshot::channel();
@@ -107,4 +144,59 @@ pub(crate) async fn image(
     });
     taken_of.await.map_err(|_| lost())??;
     pending.response().await.ok_or_else(lost)
+}
+
+/// The query of the address of a log.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct OfLog {
+    /// The commit after which to begin.
+    after: u64,
+    /// Identity that the database must have.
+    identity: Option<String>,
+    /// Seconds to wait for a commit.
+    #[serde(default)]
+    wait: u64,
+    /// Who asks, if the log is to be kept for it.
+    follower: Option<Follower>,
+}
+
+/// Refuses a database of another identity than was asked for.
+fn check_identity(database: &Database, wanted: Option<&str>) -> Result<(), Refusal> {
+    let identity = database.engine().identity().map(|identity| identity.to_string());
+    if wanted.is_none_or(|wanted| identity.as_deref() == Some(wanted)) {
+        return Ok(());
+    }
+    let message = format!(
+        "the database '{}' is another one than was asked for: it was made anew, or restored",
+        database.name()
+    );
+    Err(Refusal::request(StatusCode::CONFLICT, message))
+}
+
+/// `GET /db/{name}/log?after=7&wait=10`
+pub(crate) async fn log(
+    State(app): State<App>,
+    Path(name): Path<String>,
+    query: Result<Query<OfLog>, QueryRejection>,
+    parts: Parts,
+) -> Result<Response, Refusal> {
+    let (client, _) = input::authenticate(&app, &parts).await?;
+    client.check_admin()?;
+    let Query(query) = query.map_err(|e| Refusal::invalid(e.body_text()))?;
+    let database = client.readable(&name)?;
+    check_identity(&database, query.identity.as_deref())?;
+    let place = app.place(&client)?;
+    let after = CommitTs::from_raw(query.after);
+    if let Some(Follower(follower)) = &query.follower {
+        app.dbms.keep_log_for(follower, &database, after.min(database.engine().published()));
+    }
+    let wait = Duration::from_secs(query.wait).min(log::WAIT_MAX);
+    let read = tokio::task::spawn_blocking(move || {
+        let answer = log::read(database.engine(), after, wait, || !app.is_closing());
+        drop(place);
+        answer.map(|answer| answer.encode())
+    });
+    let bytes = read.await.map_err(|_| lost())?.map_err(|error| refusal(&error))?;
+    Ok(([(CONTENT_TYPE, BYTES)], bytes).into_response())
 }

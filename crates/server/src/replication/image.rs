@@ -45,7 +45,7 @@ impl Image {
         };
         // Without a folder, the backup itself says why there is none.
         let below = database.folder().map_or_else(std::env::temp_dir, |root| root.join("tmp"));
-        fs::create_dir_all(&below).map_err(failed("cannot create directory", &below))?;
+        make_private(&below).map_err(failed("cannot create directory", &below))?;
         let folder = tempfile::Builder::new().prefix("image-").tempdir_in(&below);
         let folder = folder.map_err(failed("cannot create directory in", &below))?;
         let done = database.backup(folder.path(), &BackupOptions::default())?;
@@ -111,21 +111,29 @@ pub fn remove_leftovers(target: &Path) -> Result<(), Error> {
 }
 
 /// Fetches the database `name` of a server into the folder `target`, which must not exist or be
-/// empty; its folder must exist. The database there is closed and durable.
+/// empty; its folder must exist. The database there is closed and durable. For a `follower`, the
+/// source keeps its log from there on.
 ///
 /// # Errors
 /// If the source does not send a whole image, or it cannot be written: nothing is at `target`.
-pub fn fetch(client: &Client, name: &str, target: &Path) -> Result<Fetched, Error> {
+pub fn fetch(
+    client: &Client,
+    name: &str,
+    target: &Path,
+    follower: Option<&str>,
+) -> Result<Fetched, Error> {
     remove_leftovers(target)?;
     let folder = scratch(target, ".fetching");
-    let done = fetch_into(client, name, target, &folder);
+    let query = follower.map(|follower| format!("?follower={follower}")).unwrap_or_default();
+    let path = format!("/db/{name}/image{query}");
+    let done = fetch_into(client, &path, target, &folder);
     // A failure is found by the next attempt, and the copy does not depend on it.
     let _ = fs::remove_dir_all(&folder);
     done
 }
 
-fn fetch_into(client: &Client, name: &str, target: &Path, folder: &Path) -> Result<Fetched, Error> {
-    let body = client.get(&format!("/db/{name}/image"))?;
+fn fetch_into(client: &Client, path: &str, target: &Path, folder: &Path) -> Result<Fetched, Error> {
+    let body = client.get(path)?;
     make_private(folder)
         .map_err(|e| Error::File(format!("cannot make {}: {e}", folder.display())))?;
     let unpacked = unpack(body, folder)?;
@@ -138,5 +146,5 @@ fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.recursive(true).create(folder)
 }

@@ -109,7 +109,7 @@ fn an_image_is_the_database_at_one_commit() {
         for left in ["copy.telar.fetching", "copy.telar.unfinished"] {
             std::fs::create_dir(source.folder.path().join(left)).unwrap();
         }
-        let fetched = image::fetch(&asker, "telar", &target).unwrap();
+        let fetched = image::fetch(&asker, "telar", &target, None).unwrap();
         let original = source.dbms().database(None).unwrap();
         assert_eq!(fetched.commit, original.engine().published());
         assert_eq!(Some(fetched.source), original.engine().identity());
@@ -121,13 +121,14 @@ fn an_image_is_the_database_at_one_commit() {
         assert_eq!(left, 0);
         assert!(!target.with_file_name("copy.telar.fetching").exists());
         // The place is taken now; the client can be used again.
-        let taken = image::fetch(&asker, "telar", &target).unwrap_err();
+        let taken = image::fetch(&asker, "telar", &target, None).unwrap_err();
         assert!(matches!(taken, Error::Database(telar_db::Error::TargetExists { .. })), "{taken}");
         // Its kept connection is dead after a restart of the source.
         drop((client, original));
         source.stop();
         source.start();
-        let again = image::fetch(&asker, "telar", &target.with_file_name("again")).unwrap();
+        let again =
+            image::fetch(&asker, "telar", &target.with_file_name("again"), Some("a")).unwrap();
         assert_eq!(again, Fetched { bytes: again.bytes, ..fetched });
     }
 }
@@ -139,7 +140,7 @@ fn only_administrators_get_images() {
     let target = source.folder.path().join("copy.telar");
     let status = |user: &str, password: &str, name: &str| {
         let asker = source.asking(user, password).client(Arc::default()).unwrap();
-        match image::fetch(&asker, name, &target) {
+        match image::fetch(&asker, name, &target, None) {
             Err(Error::Refused { status, .. }) => status,
             other => panic!("{other:?}"),
         }
@@ -167,16 +168,16 @@ fn a_source_that_goes_away_leaves_nothing_behind() {
     let url: crate::replication::SourceUrl = format!("http://{address}").parse().unwrap();
     let asking = Asking { url, credentials: Proof::None, ca: None };
     let asker = asking.client(Arc::default()).unwrap();
-    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy"), None).unwrap_err();
     assert!(matches!(failed, Error::Broken(_)), "{failed:?}");
     half.join().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     // Nobody listens there any more.
-    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy"), None).unwrap_err();
     assert!(matches!(failed, Error::Unreachable { .. }), "{failed:?}");
     let stopped = Arc::new(AtomicBool::new(false));
     stopped.store(true, Ordering::Relaxed);
     let failed =
-        image::fetch(&asking.client(stopped).unwrap(), "telar", &folder.path().join("copy"));
+        image::fetch(&asking.client(stopped).unwrap(), "telar", &folder.path().join("copy"), None);
     assert!(matches!(failed, Err(Error::Unreachable { .. } | Error::Stopped)), "{failed:?}");
 }

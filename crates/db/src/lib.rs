@@ -91,7 +91,7 @@ pub use telar_engine::{
 /// Records of the log of a database, as a copy applies them.
 pub mod log {
     pub use telar_engine::wal::{LogGroup, PAYLOAD_BYTES_MAX as RECORD_BYTES_MAX};
-    pub use telar_engine::{LogReader, LogRecords};
+    pub use telar_engine::{LogPlace, LogReader, LogRecords};
 }
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,

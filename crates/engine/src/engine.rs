@@ -23,7 +23,7 @@ use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
-use crate::stream::{ChangeStream, LogReader};
+use crate::stream::{ChangeStream, LogPlace, LogReader};
 use crate::transaction::{Committed, Isolation, Transaction};
 use crate::wal::{Durability, GroupSink, LogGroup};
 use crate::{eviction, recovery};
@@ -470,6 +470,13 @@ impl Engine {
     /// memory has no log. [`Error::File`].
     pub fn log_after(&self, after: CommitTs) -> Result<LogReader<'_>, Error> {
         LogReader::new(Handle::Borrowed(&self.shared), after.get())
+    }
+
+    /// As [`log_after`](Self::log_after), from a place that a reader of this opening of the database
+    /// has reached, without a search.
+    #[must_use]
+    pub fn log_at(&self, place: LogPlace) -> LogReader<'_> {
+        LogReader::at(Handle::Borrowed(&self.shared), place)
     }
 
     /// Keeps the log after a commit for those who [read](Self::log_after) it, whatever checkpoints

@@ -82,6 +82,7 @@ impl Pair {
             while let Some(records) = log.next_within(bytes_max, NOW)? {
                 self.copy().apply(records.as_group())?;
                 assert_eq!(self.copy().published(), log.position());
+                log = self.source().log_at(log.into_place());
             }
             Ok(())
         };

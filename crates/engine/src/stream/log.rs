@@ -37,6 +37,19 @@ impl LogRecords {
     }
 }
 
+/// Place in the log of a database, kept between two readers of one opening of it: the next one need
+/// not search. It keeps a file of the log open.
+#[derive(Debug)]
+pub struct LogPlace(Follower);
+
+impl LogPlace {
+    /// The last commit that was delivered.
+    #[must_use]
+    pub fn position(&self) -> CommitTs {
+        CommitTs::from_raw(self.0.next_ts() - 1)
+    }
+}
+
 /// Reader of the log of an open database, beside its writers.
 #[derive(Debug)]
 pub struct LogReader<'e> {
@@ -58,6 +71,16 @@ impl<'e> LogReader<'e> {
             true => Ok(Self { shared, follower }),
             false => Err(not_retained(&shared, after, oldest)),
         }
+    }
+
+    pub(crate) fn at(shared: Handle<'e>, LogPlace(follower): LogPlace) -> Self {
+        Self { shared, follower }
+    }
+
+    /// Ends reading; returns the place that was reached.
+    #[must_use]
+    pub fn into_place(self) -> LogPlace {
+        LogPlace(self.follower)
     }
 
     /// The next records, of about `bytes_max` bytes at most unless one is longer; waits up to

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use telar_graph::CommitTs;
 
 pub use change::{Change, CommitChanges};
-pub use log::{LogReader, LogRecords};
+pub use log::{LogPlace, LogReader, LogRecords};
 pub(crate) use time::commit_at_time;
 
 use crate::error::Error;

@@ -14,6 +14,7 @@ use super::cluster::{LocalCopy, ReplicaBackend, TRANSFER, Transfer};
 use super::failure::{no_database, unavailable};
 use super::follow::FollowBackend;
 use super::{procedures, store};
+use crate::replication::log::Places;
 
 /// A database that clients can use. Whoever uses it holds it; its files are closed, and removed if
 /// it was dropped, when the last one lets go.
@@ -25,6 +26,8 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     runtime: Arc<Runtime>,
     last_backup: Arc<LastBackup>,
+    /// Places of followers in its log.
+    places: Places,
     /// The copy that it is of a database of a cluster, and the number of that opening.
     copy: Option<(LocalCopy, u64)>,
     end: Mutex<Option<End>>,
@@ -143,7 +146,8 @@ impl Database {
         }
         let runtime = Arc::new(Runtime::new(procedures));
         let (end, doomed, open) = (Mutex::default(), Doomed::default(), Arc::default());
-        Self { name, engine, backend, runtime, last_backup, copy, end, doomed, open }
+        let places = Places::default();
+        Self { name, engine, backend, runtime, last_backup, places, copy, end, doomed, open }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -170,6 +174,11 @@ impl Database {
     #[must_use]
     pub fn engine(&self) -> &telar_db::Database {
         &self.engine
+    }
+
+    /// Places of followers in its log.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The database as its sessions see it.

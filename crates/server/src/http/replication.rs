@@ -119,6 +119,7 @@ pub(crate) async fn image(
         // Before it is made: what follows it is kept from here on.
         app.dbms.keep_log_for(follower, &database, database.engine().published());
     }
+    client.audit_image(database.name());
     let (mut reply, pending) =
         reply(BYTES, StatusCode::OK, app.settings.stall_timeout, Ends::default());
     let (taken, taken_of) = tokio::sync::oneshot::channel();
@@ -193,7 +194,9 @@ pub(crate) async fn log(
     }
     let wait = Duration::from_secs(query.wait).min(log::WAIT_MAX);
     let read = tokio::task::spawn_blocking(move || {
-        let answer = log::read(database.engine(), after, wait, || !app.is_closing());
+        let follower = query.follower.as_ref().map(|Follower(name)| name.as_str());
+        let from = (database.engine(), database.places());
+        let answer = log::read(from, (follower, after), wait, || !app.is_closing());
         drop(place);
         answer.map(|answer| answer.encode())
     });

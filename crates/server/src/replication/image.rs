@@ -12,6 +12,7 @@
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use telar_db::maintenance::{BackupOptions, Identity, Manifest, RestoreOptions, restore};
 use telar_db::{CommitTs, Database};
@@ -22,6 +23,9 @@ use super::frame::{Packer, unpack};
 
 /// Name of the file that says what a backup holds.
 const MANIFEST: &str = "MANIFEST";
+
+/// Longest wait for the first byte: the source copies the whole database before.
+const TAKING_TIME: Duration = Duration::from_secs(3600);
 
 /// A database as of one commit, ready to be sent.
 #[derive(Debug)]
@@ -133,7 +137,7 @@ pub fn fetch(
 }
 
 fn fetch_into(client: &Client, path: &str, target: &Path, folder: &Path) -> Result<Fetched, Error> {
-    let body = client.get(path)?;
+    let body = client.get(path, TAKING_TIME)?;
     make_private(folder)
         .map_err(|e| Error::File(format!("cannot make {}: {e}", folder.display())))?;
     let unpacked = unpack(body, folder)?;

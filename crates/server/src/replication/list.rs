@@ -1,5 +1,7 @@
 //! List of the databases of a source.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::client::Client;
@@ -7,6 +9,9 @@ use super::error::Error;
 
 /// Longest list that is read.
 const LIST_BYTES_MAX: usize = 16 << 20;
+
+/// Time for an answer.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
 
 /// A database of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +40,7 @@ pub struct List {
 /// # Errors
 /// Those of the request, and [`Error::Broken`] if the answer is no list.
 pub fn fetch(client: &Client) -> Result<List, Error> {
-    let bytes = client.get("/databases")?.whole(LIST_BYTES_MAX)?;
+    let bytes = client.get("/databases", ANSWER_TIME)?.whole(LIST_BYTES_MAX)?;
     let wrong = |why| Error::Broken(format!("{}: no list of databases: {why}", client.url()));
     serde_json::from_slice(&bytes).map_err(wrong)
 }

@@ -11,9 +11,11 @@
 //! `next`, as they stand in a log, each with its own checksum; `newest` is the last commit that the
 //! source shows. An answer without records says that none came while it waited.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use telar_db::log::{LogGroup, LogRecords, RECORD_BYTES_MAX};
+use parking_lot::Mutex;
+use telar_db::log::{LogGroup, LogPlace, LogRecords, RECORD_BYTES_MAX};
 use telar_db::{CommitTs, Database};
 
 use super::client::Client;
@@ -30,6 +32,9 @@ pub const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Time after which a wait looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// Time for an answer, beside the time that it waits for a commit.
+const ANSWER_TIME: Duration = Duration::from_secs(20);
 
 /// Answer of a source.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,21 +99,53 @@ impl Answer {
     }
 }
 
-/// Reads the records after a commit; waits for one up to `wait`, as long as `wanted` says so.
+/// Places that followers have reached in the log of one opening of a database, so that a request
+/// need not search for where the one before it has ended.
+#[derive(Debug, Default)]
+pub struct Places(Mutex<BTreeMap<String, (Instant, LogPlace)>>);
+
+/// Most places that are kept: each holds a file open.
+const PLACES_MAX: usize = 32;
+
+impl Places {
+    fn take(&self, follower: &str, after: CommitTs) -> Option<LogPlace> {
+        let (_, place) = self.0.lock().remove(follower)?;
+        Some(place).filter(|place| place.position() == after)
+    }
+
+    fn keep(&self, follower: &str, place: LogPlace) {
+        let mut places = self.0.lock();
+        while places.len() >= PLACES_MAX {
+            let oldest = places.iter().min_by_key(|(_, (at, _))| *at);
+            let oldest = oldest.map(|(follower, _)| follower.clone());
+            oldest.map(|oldest| places.remove(&oldest));
+        }
+        places.insert(follower.to_owned(), (Instant::now(), place));
+    }
+}
+
+/// Reads the records after a commit for a follower that has a name or none; waits for one up to
+/// `wait`, as long as `wanted` says so.
 ///
 /// # Errors
 /// [`telar_db::Error::NotRetained`] if they are not kept, and what else keeps them from being read.
 pub fn read(
-    database: &Database,
-    after: CommitTs,
+    (database, places): (&Database, &Places),
+    (follower, after): (Option<&str>, CommitTs),
     wait: Duration,
     wanted: impl Fn() -> bool,
 ) -> Result<Answer, telar_db::Error> {
-    let (mut reader, begun) = (database.log_after(after)?, Instant::now());
+    let place = follower.and_then(|follower| places.take(follower, after));
+    let reader = place.map(|place| database.log_at(place));
+    let mut reader = reader.map_or_else(|| database.log_after(after), Ok)?;
+    let begun = Instant::now();
     loop {
         let left = wait.saturating_sub(begun.elapsed());
         let records = reader.next_within(ANSWER_BYTES, left.min(LOOK))?;
         if records.is_some() || left.is_zero() || !wanted() {
+            if let Some(follower) = follower {
+                places.keep(follower, reader.into_place());
+            }
             return Ok(Answer { records, newest: database.published().get() });
         }
     }
@@ -135,10 +172,12 @@ pub struct Ask<'a> {
 /// Those of the request, and [`Error::Broken`] if the answer is none.
 pub fn fetch(client: &Client, ask: &Ask<'_>) -> Result<Answer, Error> {
     let Ask { name, identity, after, wait, follower } = ask;
-    let (after, wait) = (after.get(), wait.as_secs());
+    let (after, wait_time, wait) = (after.get(), wait, wait.as_secs());
     let path =
         format!("/db/{name}/log?after={after}&wait={wait}&identity={identity}&follower={follower}");
-    let bytes = client.get(&path)?.whole(HEAD_BYTES + ANSWER_BYTES + RECORD_BYTES_MAX)?;
+    let bytes = client
+        .get(&path, *wait_time + ANSWER_TIME)?
+        .whole(HEAD_BYTES + ANSWER_BYTES + RECORD_BYTES_MAX)?;
     Answer::decode(&bytes).map_err(|why| Error::Broken(format!("{}: {why}", client.url())))
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use telar_db::query::QueryError;
 
 use super::super::failure::storage;
@@ -191,6 +192,7 @@ impl Dbms {
                 standing: follow.standing(name),
                 known: Arc::clone(&known),
                 is_default: is_default(name),
+                last_image: Mutex::default(),
                 stopped: Arc::clone(&stopped),
             };
             let thread = thread::Builder::new().name(format!("follow-{name}"));

@@ -14,6 +14,7 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use telar_db::query::QueryError;
 use telar_db::{CommitTs, Error as EngineError};
 
@@ -67,6 +68,10 @@ impl Failed {
     }
 }
 
+/// Least time from an image to the next one: if a copy does not fit again and again, the source is
+/// to have something else to do.
+const IMAGE_REST: Duration = Duration::from_secs(30);
+
 /// Waits, unless it is to end.
 pub(super) fn pause(time: Duration, stopped: &AtomicBool) {
     let begun = Instant::now();
@@ -87,7 +92,7 @@ pub(super) const fn shortest() -> Duration {
 }
 
 /// Identity of the source's database, as the list of the source last had it.
-pub(super) type Known = parking_lot::Mutex<Option<String>>;
+pub(super) type Known = Mutex<Option<String>>;
 
 /// Worker of a database.
 pub(super) struct Worker {
@@ -99,6 +104,8 @@ pub(super) struct Worker {
     /// The database at the source now.
     pub(super) known: Arc<Known>,
     pub(super) is_default: bool,
+    /// Time at which the last image had come.
+    pub(super) last_image: Mutex<Option<Instant>>,
     pub(super) stopped: Arc<AtomicBool>,
 }
 
@@ -176,7 +183,7 @@ impl Worker {
         };
         match log::fetch(client, &ask) {
             Ok(answer) => self.apply(client, &answer, after),
-            Err(error) if error.is_gone() => self.image(client, "the log is not kept any more"),
+            Err(error) if error.is_gone() => self.image_again(client, "its log is not kept"),
             Err(error) if error.is_other() && self.is_replaced(&source) => {
                 self.image(client, "it was made anew at the source")
             }
@@ -210,9 +217,19 @@ impl Worker {
                 }
                 Ok(())
             }
-            Err(error @ EngineError::Diverged { .. }) => self.image(client, &error.to_string()),
+            Err(error @ EngineError::Diverged { .. }) => {
+                tracing::warn!(database = %self.name, "a record does not fit the copy: {error}");
+                self.image_again(client, "a record does not fit")
+            }
             Err(error) => Err(Failed::Here(error.to_string())),
         }
+    }
+
+    /// Fetches an image of a database that has one, but not at once after the last.
+    fn image_again(&self, client: &Client, why: &str) -> Result<(), Failed> {
+        let rested = self.last_image.lock().map_or(IMAGE_REST, |at| at.elapsed());
+        pause(IMAGE_REST.saturating_sub(rested), &self.stopped);
+        self.image(client, why)
     }
 
     /// Fetches an image and puts it in the place of the copy, if there is one.
@@ -227,6 +244,7 @@ impl Worker {
             return Err(error.into());
         }
         self.standing.has_image();
+        *self.last_image.lock() = Some(Instant::now());
         let (commit, bytes) = (fetched.commit.get(), fetched.bytes);
         tracing::info!(database = %self.name, commit, bytes, "a whole copy has come");
         Ok(())

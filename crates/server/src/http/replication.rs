@@ -2,7 +2,8 @@
 //! may ask.
 
 use std::io::{self, Write};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
@@ -13,17 +14,22 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use telar_db::{CommitTs, Error};
+use tokio::time::sleep;
 
 use super::refusal::Refusal;
 use super::reply::{Ends, Reply, reply};
 use super::{App, input};
-use crate::dbms::{Database, Failure};
+use crate::dbms::{Client, Database, Failure};
 use crate::replication::image::Image;
 use crate::replication::list::{List, Listed};
-use crate::replication::log;
+use crate::replication::log::{self, Answer};
 
 /// Answers that are streams of frames.
 const BYTES: &str = "application/octet-stream";
+
+/// Shortest and longest pause between two looks for a commit.
+const PAUSE_MIN: Duration = Duration::from_millis(1);
+const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// Reason why a database cannot be copied.
 fn refusal(error: &Error) -> Refusal {
@@ -175,7 +181,26 @@ fn check_identity(database: &Database, wanted: Option<&str>) -> Result<(), Refus
     Err(Refusal::request(StatusCode::CONFLICT, message))
 }
 
+/// Reads records, on a thread of its own.
+async fn read(
+    app: &App,
+    client: &Client,
+    database: &Arc<Database>,
+    (follower, after): (Option<String>, CommitTs),
+) -> Result<Answer, Refusal> {
+    let (place, database) = (app.place(client)?, Arc::clone(database));
+    let read = tokio::task::spawn_blocking(move || {
+        let from = (database.engine(), database.places());
+        let answer = log::read(from, (follower.as_deref(), after));
+        drop(place);
+        answer
+    });
+    read.await.map_err(|_| lost())?.map_err(|error| refusal(&error))
+}
+
 /// `GET /db/{name}/log?after=7&wait=10`
+///
+/// While it waits it has no thread, and no place among statements.
 pub(crate) async fn log(
     State(app): State<App>,
     Path(name): Path<String>,
@@ -185,21 +210,28 @@ pub(crate) async fn log(
     let (client, _) = input::authenticate(&app, &parts).await?;
     client.check_admin()?;
     let Query(query) = query.map_err(|e| Refusal::invalid(e.body_text()))?;
-    let database = client.readable(&name)?;
-    check_identity(&database, query.identity.as_deref())?;
-    let place = app.place(&client)?;
     let after = CommitTs::from_raw(query.after);
-    if let Some(Follower(follower)) = &query.follower {
-        app.dbms.keep_log_for(follower, &database, after.min(database.engine().published()));
+    let follower = query.follower.map(|Follower(name)| name);
+    let (begun, wait) = (Instant::now(), Duration::from_secs(query.wait).min(log::WAIT_MAX));
+    let (mut pause, mut first) = (PAUSE_MIN, true);
+    loop {
+        // Asked each time: it may be stopped, dropped or made anew, and so may be who asks.
+        client.check_admin()?;
+        let database = client.readable(&name)?;
+        check_identity(&database, query.identity.as_deref())?;
+        let newest = database.engine().published();
+        if first && let Some(follower) = &follower {
+            app.dbms.keep_log_for(follower, &database, after.min(newest));
+        }
+        let last = begun.elapsed() >= wait || app.is_closing();
+        if last || newest != after {
+            let answer = read(&app, &client, &database, (follower.clone(), after)).await?;
+            if last || answer.records.is_some() {
+                return Ok(([(CONTENT_TYPE, BYTES)], answer.encode()).into_response());
+            }
+        }
+        drop(database);
+        sleep(pause.min(wait)).await;
+        (pause, first) = ((2 * pause).min(PAUSE_MAX), false);
     }
-    let wait = Duration::from_secs(query.wait).min(log::WAIT_MAX);
-    let read = tokio::task::spawn_blocking(move || {
-        let follower = query.follower.as_ref().map(|Follower(name)| name.as_str());
-        let from = (database.engine(), database.places());
-        let answer = log::read(from, (follower, after), wait, || !app.is_closing());
-        drop(place);
-        answer.map(|answer| answer.encode())
-    });
-    let bytes = read.await.map_err(|_| lost())?.map_err(|error| refusal(&error))?;
-    Ok(([(CONTENT_TYPE, BYTES)], bytes).into_response())
 }

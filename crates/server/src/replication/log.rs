@@ -30,9 +30,6 @@ pub const ANSWER_BYTES: usize = 4 << 20;
 /// Longest wait of a source for a commit, whatever the follower asks for.
 pub const WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// Time after which a wait looks whether it is still wanted.
-const LOOK: Duration = Duration::from_millis(200);
-
 /// Time for an answer, beside the time that it waits for a commit.
 const ANSWER_TIME: Duration = Duration::from_secs(20);
 
@@ -124,31 +121,22 @@ impl Places {
     }
 }
 
-/// Reads the records after a commit for a follower that has a name or none; waits for one up to
-/// `wait`, as long as `wanted` says so.
+/// Reads the records after a commit for a follower that has a name or none; waits for nothing.
 ///
 /// # Errors
 /// [`telar_db::Error::NotRetained`] if they are not kept, and what else keeps them from being read.
 pub fn read(
     (database, places): (&Database, &Places),
     (follower, after): (Option<&str>, CommitTs),
-    wait: Duration,
-    wanted: impl Fn() -> bool,
 ) -> Result<Answer, telar_db::Error> {
     let place = follower.and_then(|follower| places.take(follower, after));
     let reader = place.map(|place| database.log_at(place));
     let mut reader = reader.map_or_else(|| database.log_after(after), Ok)?;
-    let begun = Instant::now();
-    loop {
-        let left = wait.saturating_sub(begun.elapsed());
-        let records = reader.next_within(ANSWER_BYTES, left.min(LOOK))?;
-        if records.is_some() || left.is_zero() || !wanted() {
-            if let Some(follower) = follower {
-                places.keep(follower, reader.into_place());
-            }
-            return Ok(Answer { records, newest: database.published().get() });
-        }
+    let records = reader.next_within(ANSWER_BYTES, Duration::ZERO)?;
+    if let Some(follower) = follower {
+        places.keep(follower, reader.into_place());
     }
+    Ok(Answer { records, newest: database.published().get() })
 }
 
 /// Request of a follower.

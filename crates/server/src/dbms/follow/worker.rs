@@ -70,7 +70,7 @@ impl Failed {
 
 /// Least time from an image to the next one: if a copy does not fit again and again, the source is
 /// to have something else to do.
-const IMAGE_REST: Duration = Duration::from_secs(30);
+const IMAGE_REST: Duration = Duration::from_secs(10);
 
 /// Waits, unless it is to end.
 pub(super) fn pause(time: Duration, stopped: &AtomicBool) {

@@ -184,8 +184,46 @@ fn writers_checkpoints_and_restarts_are_followed_without_a_gap() {
 }
 
 #[test]
+fn a_follower_is_followed_and_a_bulk_load_brings_whole_copies() {
+    let mut source = source();
+    run(&source.admin(), "CREATE (:Node {id: 1})");
+    let asking = source.asking("neo4j", PASSWORD);
+    let middle = Source::with(DbmsSettings { follow: Some(asking), ..settings() }, false);
+    let last = follow(&middle);
+    last.catch_up(&source, "telar");
+    run(&source.admin(), "CREATE (:Node {id: 2})");
+    last.catch_up(&source, "telar");
+    assert_eq!(run(&last.admin(), "MATCH (n:Node) RETURN sum(n.id)"), ["3"]);
+    // No log has what comes in past it.
+    source.stop();
+    let engine = telar_db::open(source.path()).unwrap();
+    let mut load = engine.bulk_load(telar_db::BulkOptions::default()).unwrap();
+    let label = load.label("Bulk").unwrap();
+    load.add_vertices(&[label], 10, &[]).unwrap();
+    load.finish(&|_, _, _| {}).unwrap();
+    engine.close().unwrap();
+    source.start();
+    run(&source.admin(), "CREATE (:Bulk)");
+    let count = "MATCH (n:Bulk) RETURN count(n)";
+    let in_middle = middle.admin();
+    eventually("it is in the middle", || {
+        attempt(&in_middle, count).is_ok_and(|rows| rows == ["11"]).then_some(())
+    });
+    // A copy is known by itself: the last one keeps what it has.
+    let seen = eventually("a trouble", || {
+        let seen = last.seen("telar");
+        (!seen.message.is_empty()).then_some(seen)
+    });
+    assert!(seen.message.contains("another one"), "{seen:?}");
+    assert_eq!(run(&last.admin(), "MATCH (n:Node) RETURN sum(n.id)"), ["3"]);
+}
+
+#[test]
 fn bookmarks_of_the_source_are_waited_for() {
-    let source = source();
+    // Commits are shown here before they are on disk, and followed after that.
+    let mut of_source = settings();
+    of_source.engine.durability = telar_db::Durability::Async { interval_ms: 20 };
+    let source = Source::with(of_source, false);
     let follower = follow(&source);
     follower.catch_up(&source, "telar");
     let (at_source, here) = (source.admin(), follower.admin());

@@ -472,8 +472,8 @@ impl Engine {
         LogReader::new(Handle::Borrowed(&self.shared), after.get())
     }
 
-    /// As [`log_after`](Self::log_after), from a place that a reader of this opening of the database
-    /// has reached, without a search.
+    /// As [`log_after`](Self::log_after), from a place that a reader of this opening of the
+    /// database has reached, without a search.
     #[must_use]
     pub fn log_at(&self, place: LogPlace) -> LogReader<'_> {
         LogReader::at(Handle::Borrowed(&self.shared), place)

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use telar_db::maintenance::{BackupOptions, RestoreOptions, restore};
 use tempfile::TempDir;
 
 use super::images::Source;
@@ -258,6 +259,12 @@ fn writes_are_refused_and_users_are_its_own() {
     let ann = user(follower.dbms(), "ann", "reader");
     assert_eq!(run(&ann, "MATCH (n) RETURN count(n)"), ["0"]);
     assert!(login(source.dbms(), "ann", "password of ann").is_err());
+    // A backup is a database of its own.
+    let place = |name: &str| follower.folder.path().join(name);
+    let copy = follower.dbms().database(None).unwrap();
+    copy.engine().backup(place("monday"), &BackupOptions::default()).unwrap();
+    restore(&[place("monday")], place("restored"), &RestoreOptions::default()).unwrap();
+    drop((copy, telar_db::open(place("restored")).unwrap()));
     // Nobody else opens what only the source may change.
     let folder = follower.dbms().database(None).unwrap().engine().folder().unwrap().to_owned();
     assert!(folder.join("COPY").exists());

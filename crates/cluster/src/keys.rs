@@ -5,6 +5,8 @@
 //! NAME/system              users, grants, databases
 //! NAME/members/NODE        a process: where it is, how far its copies are
 //! NAME/databases/FOLDER    stream and lease of a database
+//! NAME/wanted/FOLDER       the node that asks for an image of it; empty once it is there
+//! NAME/images/FOLDER/TS    an image: the database as of commit TS
 //! ```
 
 use crate::store::{Name, StoreError};
@@ -71,6 +73,41 @@ impl Keys {
         Name::new(format!("{}{node}", self.members()))
     }
 
+    /// Beginning of the names of all databases' streams and leases.
+    #[must_use]
+    pub fn databases(&self) -> String {
+        format!("{}/databases/", self.cluster)
+    }
+
+    /// Key by which a node asks for an image of the database in this folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] if `folder` is no name.
+    pub fn wanted(&self, folder: &str) -> Result<Name, StoreError> {
+        self.below(&format!("wanted/{folder}"))
+    }
+
+    /// Beginning of the names of all images of the database in this folder.
+    #[must_use]
+    pub fn images(&self, folder: &str) -> String {
+        format!("{}/images/{folder}/", self.cluster)
+    }
+
+    /// Image of the database in this folder as of a commit. In the order of their names, images are
+    /// in the order of their commits.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] if `folder` is no name.
+    pub fn image(&self, folder: &str, commit: u64) -> Result<Name, StoreError> {
+        Name::new(format!("{}{commit:020}", self.images(folder)))
+    }
+
+    /// Commit of the image of this name.
+    #[must_use]
+    pub fn image_commit(&self, folder: &str, image: &Name) -> Option<u64> {
+        image.as_str().strip_prefix(&self.images(folder))?.parse().ok()
+    }
+
     /// Stream and lease of the database in this folder.
     ///
     /// # Errors
@@ -100,7 +137,11 @@ fn names_fit_and_are_checked() {
     assert!(keys.member(&longest).unwrap().as_str().starts_with(&keys.members()));
     // The longest name of a database, and the largest number that is given out.
     let folder = format!("{}-{}", "d".repeat(63), u64::MAX);
-    assert!(keys.database(&folder).is_ok());
+    assert!(keys.database(&folder).is_ok() && keys.wanted(&folder).is_ok());
+    assert!(keys.database(&folder).unwrap().as_str().starts_with(&keys.databases()));
+    let image = keys.image(&folder, u64::MAX).unwrap();
+    assert_eq!(keys.image_commit(&folder, &image), Some(u64::MAX));
+    assert_eq!(keys.image_commit("telar-0", &image), None);
     for bad in ["", "a/b", ".a", "a b", "ä", &"n".repeat(64)] {
         assert!(Keys::new(bad).is_err(), "{bad}");
         assert!(keys.member(bad).is_err(), "{bad}");

@@ -4,6 +4,7 @@
 //!   replica             a copy of a database: an engine that follows the log, or leads it
 //!     └ election        the leader's lease: a state machine, no I/O
 //!   members             the processes: where they are, and how far
+//!   upkeep              what a log need not keep any more: a pure function
 //!   keys                names of all of that in a store
 //!          │  uses
 //!        store          Log · Coordination · Images, and what implements them
@@ -22,3 +23,4 @@ pub mod keys;
 pub mod members;
 pub mod replica;
 pub mod store;
+pub mod upkeep;

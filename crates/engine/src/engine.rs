@@ -563,6 +563,22 @@ impl Engine {
         }
     }
 
+    /// Syncs the local log of a copy, which is not otherwise synced but where a file ends, at
+    /// checkpoints and when it is closed. Returns the last commit that no power failure takes from
+    /// this copy any more: what the replicated log need not keep for it.
+    ///
+    /// # Errors
+    /// [`Error::Log`]: the copy takes no records any more.
+    ///
+    /// # Cost
+    /// One sync, for which groups wait.
+    pub fn sync_copy(&self) -> Result<CommitTs, Error> {
+        match &self.shared.durable {
+            Some(d) => Ok(CommitTs::from_raw(d.wal.sync_written()?)),
+            None => Ok(CommitTs::from_raw(0)),
+        }
+    }
+
     /// Writes a checkpoint and closes the log, so that opening the database again need not replay
     /// anything. Dropping the last handle closes it, too, without a checkpoint.
     ///

@@ -60,8 +60,15 @@ impl Server {
         });
         let http = http.transpose()?;
         let advertised = settings.bolt.advertised.clone();
+        // HTTP is reached where Bolt is, at its own port.
+        let host = advertised.as_deref().and_then(|address| address.rsplit_once(':'));
+        let served = http.as_ref().map(|http| match host {
+            Some((host, _)) => format!("{host}:{}", http.address().port()),
+            None => http.address().to_string(),
+        });
+        let encrypted = settings.http.as_ref().is_some_and(|http| http.tls.is_some());
+        let served = served.map(|address| (address, encrypted));
         let reached = advertised.unwrap_or_else(|| bolt.address().to_string());
-        let served = http.as_ref().map(|http| http.address().to_string());
         dbms.join(reached, served).map_err(|error| io::Error::other(error.message))?;
         Ok(Self { http, dbms, bolt })
     }

@@ -15,7 +15,7 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 26] = [
+const SILENT: [&str; 27] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -42,6 +42,7 @@ const SILENT: [&str; 26] = [
     "tls.required",
     "cluster.role",
     "follow.keep",
+    "cluster.keep",
 ];
 
 const FOREVER: &str = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b \
@@ -300,6 +301,8 @@ fn at_start() -> Vec<(&'static str, String)> {
         let path = folder.path().join("copy");
         start(&[path.to_str().unwrap(), "--follow", "https://127.0.0.1:1", "--set", setting])
     };
+    let with_ca = ["--cluster", &in_folder, "--node", "a", "--set", "cluster.ca=/dev/null/ca.pem"];
+    let path = folder.path().join("node");
     vec![
         ("bolt.address", serve(&format!("bolt.address={taken}"))),
         ("http.address", start(&["--memory", "--set", &format!("http.address={taken}")])),
@@ -318,6 +321,9 @@ fn at_start() -> Vec<(&'static str, String)> {
         ("cluster.store", node("dir:/dev/null/store", "a", "graph")),
         ("cluster.node", node(&in_folder, "a/b", "graph")),
         ("cluster.name", node(&in_folder, "a", "graph/s")),
+        ("cluster.ca", start(&[&[path.to_str().unwrap()], &with_ca[..]].concat())),
+        ("cluster.copies", set("cluster.copies=0")),
+        ("cluster.log_bytes", set("cluster.log_bytes=1MiB")),
     ]
 }
 

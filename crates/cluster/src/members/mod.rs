@@ -85,11 +85,40 @@ pub fn observe(
     thread::sleep(OBSERVE_FOR);
     let after = coordination.list(&keys.members())?;
     let seen = after.into_iter().filter_map(|entry| {
-        let member = Member::decode(&entry.value)?;
+        let member = Member::decode(&entry.value).filter(|member| !member.removed)?;
         let silent_for = if before.contains(&entry) { LIVE_FOR } else { Duration::ZERO };
         Some(SeenMember { member, silent_for })
     });
     Ok(seen.collect())
+}
+
+/// Removes a member that is not there any more: nobody waits for it, or is shown it. One that starts
+/// again under this name is a member again. False if there is none of this name.
+///
+/// # Errors
+/// [`StoreError::Name`]; failures of the store, and [`StoreError::Unavailable`] if it writes
+/// meanwhile: it is there.
+pub fn remove(
+    coordination: &dyn Coordination,
+    keys: &Keys,
+    node: &str,
+) -> Result<bool, StoreError> {
+    let key = keys.member(node)?;
+    let Some(entry) = coordination.get(&key)? else { return Ok(false) };
+    let Some(mut member) = Member::decode(&entry.value).filter(|member| !member.removed) else {
+        return Ok(false);
+    };
+    member.removed = true;
+    let wrong = |cause: serde_json::Error| StoreError::damaged(key.as_str(), cause.to_string());
+    let value = member.encode().map_err(wrong)?;
+    match coordination.put_if(&key, entry.version, &value)? {
+        PutIf::Won(_) => Ok(true),
+        PutIf::Lost(_) => Err(StoreError::Unavailable {
+            store: format!("the record of {node}"),
+            why: "it was written meanwhile: that node is there".into(),
+        }),
+        PutIf::Unknown(cause) => Err(cause),
+    }
 }
 
 /// Source of what a member says of itself.
@@ -235,6 +264,9 @@ impl Shared {
         for entry in found {
             // A record of a newer program is nobody's that this one could do anything with.
             let Some(member) = Member::decode(&entry.value) else { continue };
+            if member.removed {
+                continue;
+            }
             let same = before.iter().find(|seen| seen.member.node == member.node);
             let same = same.filter(|seen| seen.version == entry.version);
             let since = same.map_or_else(Instant::now, |seen| seen.since);

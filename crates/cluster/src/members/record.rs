@@ -21,6 +21,9 @@ pub struct Member {
     pub bolt: String,
     /// Address of HTTP, `host:port`, if it is served.
     pub http: Option<String>,
+    /// True if HTTP is encrypted.
+    #[serde(default)]
+    pub https: bool,
     /// True if it may lead.
     pub votes: bool,
     /// Version of the program.
@@ -29,6 +32,12 @@ pub struct Member {
     pub left: bool,
     /// Last commit that is visible in each of its copies, by folder of the database.
     pub positions: BTreeMap<String, u64>,
+    /// Last commit that each of its copies has on disk for good, by folder.
+    #[serde(default)]
+    pub kept: BTreeMap<String, u64>,
+    /// True of a record that stands for nobody any more: an operator has removed the member.
+    #[serde(default)]
+    pub removed: bool,
     /// Trouble that an operator has to look at: a copy that has stopped, with the reason.
     pub troubles: Vec<String>,
 }
@@ -44,10 +53,13 @@ impl Member {
             beat: 0,
             bolt: bolt.into(),
             http: None,
+            https: false,
             votes: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             left: false,
             positions: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            removed: false,
             troubles: Vec::new(),
         }
     }

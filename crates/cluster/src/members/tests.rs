@@ -64,3 +64,19 @@ fn of_two_processes_of_one_name_the_later_one_has_it() {
     assert_eq!(names(&second), [("a".to_owned(), true)]);
     assert!(!second.is_displaced());
 }
+
+#[test]
+fn a_member_is_removed_until_it_starts_again() {
+    let (_folder, stores) = stores();
+    let (a, b) = (join(&stores, "one", "a"), join(&stores, "one", "b"));
+    let keys = Keys::new("one").unwrap();
+    let remove = |node| remove(&*stores.coordination, &keys, node);
+    assert!(!remove("c").unwrap());
+    drop(b);
+    assert!(remove("b").unwrap());
+    assert!(!remove("b").unwrap(), "it is none any more");
+    wait_until("b is gone", || names(&a) == [("a".to_owned(), true)]);
+    assert_eq!(observe(&*stores.coordination, &keys).unwrap().len(), 1);
+    let _b = join(&stores, "one", "b");
+    wait_until("b is back", || names(&a).len() == 2);
+}

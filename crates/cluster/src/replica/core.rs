@@ -19,8 +19,8 @@ use super::election::{
 };
 use super::time::Clock;
 use crate::store::{
-    Body, Coordination, Entry, Group, Identity, Log, Name, Origin, Put, PutIf, Slot, SlotRange,
-    StoreError, Version, prepare,
+    Body, Coordination, Entry, ErrorKind, Group, Identity, Log, Name, Origin, Put, PutIf, Slot,
+    SlotRange, StoreError, Version, prepare,
 };
 
 /// Longest wait for a change without a look at the clock.
@@ -61,6 +61,8 @@ pub(super) struct State {
     pub(super) term: u64,
     /// Why the replica does nothing any more.
     pub(super) stopped: Option<String>,
+    /// True if that is because the log was trimmed past the copy.
+    pub(super) behind: bool,
 }
 
 #[derive(Debug)]
@@ -99,6 +101,7 @@ impl Core {
             groups: 0,
             term: 0,
             stopped: None,
+            behind: false,
         };
         Self {
             log,
@@ -167,6 +170,12 @@ impl Core {
     pub(super) fn stop(&self, why: impl Into<String>) {
         self.state().stopped.get_or_insert(why.into());
         self.changed.notify_all();
+    }
+
+    /// Ends the replica because of what the store says for good.
+    pub(super) fn stop_for(&self, cause: &StoreError) {
+        self.state().behind |= cause.kind() == ErrorKind::Behind;
+        self.stop(cause.to_string());
     }
 
     /// Waits until the state changes, or the election wants a tick; gives it one.

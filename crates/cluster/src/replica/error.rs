@@ -20,6 +20,14 @@ pub enum ReplicaError {
         /// The last commit of the copy.
         known: u64,
     },
+    /// The replicated log does not reach back to the copy any more: it needs an image first.
+    #[error("the replicated log begins at commit {oldest}, and this copy ends at {known}")]
+    Behind {
+        /// The last commit of the copy; 0 if there is none.
+        known: u64,
+        /// The first commit that the log has still.
+        oldest: u64,
+    },
     /// Another node leads, or may.
     #[error(transparent)]
     NotLeader(#[from] NotLeader),

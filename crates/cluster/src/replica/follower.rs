@@ -128,7 +128,7 @@ impl Copy {
         let event = match self.read_and_apply(core, from) {
             Ok(slots) => Event::LogRead { request, slots },
             Err(Stop::Later) => Event::Failed { request },
-            Err(Stop::ForGood(why)) => return core.stop(why),
+            Err(stop) => return stop.carry_out(core),
         };
         core.step(event);
     }
@@ -159,7 +159,7 @@ impl Copy {
         let outcome = match self.try_put_epoch(core, &engine, slot) {
             Ok(outcome) => outcome,
             Err(Stop::Later) => SlotOutcome::Unknown,
-            Err(Stop::ForGood(why)) => return core.stop(why),
+            Err(stop) => return stop.carry_out(core),
         };
         core.step(Event::SlotPut { request, outcome });
     }
@@ -221,13 +221,25 @@ enum Stop {
     Later,
     /// Nothing that is tried again would change it.
     ForGood(String),
+    /// The same, of the store.
+    Store(StoreError),
+}
+
+impl Stop {
+    fn carry_out(self, core: &Core) {
+        match self {
+            Self::Later => {}
+            Self::ForGood(why) => core.stop(why),
+            Self::Store(cause) => core.stop_for(&cause),
+        }
+    }
 }
 
 impl From<StoreError> for Stop {
     fn from(error: StoreError) -> Self {
         match error.kind() {
             ErrorKind::Unavailable => Self::Later,
-            _ => Self::ForGood(error.to_string()),
+            _ => Self::Store(error),
         }
     }
 }

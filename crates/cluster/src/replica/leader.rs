@@ -13,7 +13,7 @@ use telar_engine::wal::{GroupSink, LogGroup, SinkError};
 
 use super::core::{Core, GroupPut};
 use super::election::{Event, Role, SlotOutcome};
-use crate::store::ErrorKind;
+use crate::store::{ErrorKind, StoreError};
 
 /// TTLs that a group waits for a lease that has lapsed and may be renewed, or for the slot of a
 /// leadership that ended to be written.
@@ -31,7 +31,7 @@ pub(super) struct Leader {
 enum Attempt {
     Known(SlotOutcome),
     /// The store says what no further attempt can change.
-    Hopeless(String),
+    Hopeless(StoreError),
 }
 
 impl GroupSink for Leader {
@@ -90,7 +90,7 @@ impl GroupSink for Leader {
                 Attempt::Known(outcome) => {
                     core.step(Event::SlotPut { request: put.request, outcome });
                 }
-                Attempt::Hopeless(why) => core.stop(why),
+                Attempt::Hopeless(cause) => core.stop_for(&cause),
             }
             state = core.state();
         }
@@ -106,17 +106,17 @@ impl Leader {
         bytes: &mut Option<(u64, Vec<u8>)>,
     ) -> Attempt {
         let core = &*self.core;
-        let unknown = |cause: &crate::store::StoreError| match cause.kind() {
+        let unknown = |cause: StoreError| match cause.kind() {
             ErrorKind::Unavailable => Attempt::Known(SlotOutcome::Unknown),
-            _ => Attempt::Hopeless(cause.to_string()),
+            _ => Attempt::Hopeless(cause),
         };
         if bytes.as_ref().is_none_or(|(nonce, _)| *nonce != put.slot.nonce) {
             match core.prepare(&put.slot, group.salt, group.frames) {
                 Ok(made) => *bytes = Some((put.slot.nonce, made)),
-                Err(cause) => return unknown(&cause),
+                Err(cause) => return unknown(cause),
             }
         }
         let body = bytes.as_ref().map_or(&[][..], |(_, bytes)| bytes);
-        core.put(&put.slot, body).map_or_else(|cause| unknown(&cause), Attempt::Known)
+        core.put(&put.slot, body).map_or_else(unknown, Attempt::Known)
     }
 }

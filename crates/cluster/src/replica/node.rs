@@ -41,6 +41,8 @@ pub struct Replica {
     core: Arc<Core>,
     copy: Arc<Copy>,
     driver: Mutex<Option<Driver>>,
+    /// The last commit that the copy has on disk, as far as was asked.
+    kept: Mutex<Option<CommitTs>>,
 }
 
 impl Replica {
@@ -48,8 +50,9 @@ impl Replica {
     /// is dropped.
     ///
     /// # Errors
-    /// [`ReplicaError::LogBehind`] if the copy has more than the log; [`ReplicaError::Store`],
-    /// [`ReplicaError::Engine`] of what could not be opened or read.
+    /// [`ReplicaError::LogBehind`] if the copy has more than the log; [`ReplicaError::Behind`] if
+    /// the log was trimmed past the copy; [`ReplicaError::Store`], [`ReplicaError::Engine`] of what
+    /// could not be opened or read.
     pub fn start(stores: &Stores, options: ReplicaOptions) -> Result<Self, ReplicaError> {
         let replica = Self::open(stores, options, Clock::machine())?;
         let driver = Driver::start(&replica.core, &replica.copy).map_err(|cause| {
@@ -66,9 +69,18 @@ impl Replica {
         clock: Clock,
     ) -> Result<Self, ReplicaError> {
         let ReplicaOptions { path, engine, node, stream, votes, election: settings } = options;
+        let oldest = stores.log.oldest(&stream)?;
+        let behind = |known| match known + 1 < oldest {
+            true => Err(ReplicaError::Behind { known, oldest }),
+            false => Ok(()),
+        };
+        if !path.exists() {
+            behind(0)?;
+        }
         let (copy, engine) = Copy::open(path, engine)?;
         let known = engine.published().get();
         drop(engine);
+        behind(known)?;
         let epoch = last_epoch(&*stores.log, &stream, known)?;
         let (holder, ttl) = (random()?, settings.ttl);
         let now = clock.now();
@@ -76,7 +88,12 @@ impl Replica {
         let (log, coordination) = (Arc::clone(&stores.log), Arc::clone(&stores.coordination));
         let names = (stream.clone(), stream);
         let core = Core::new(log, coordination, names, (node, holder), ttl, clock, election);
-        Ok(Self { core: Arc::new(core), copy: Arc::new(copy), driver: Mutex::default() })
+        Ok(Self {
+            core: Arc::new(core),
+            copy: Arc::new(copy),
+            driver: Mutex::default(),
+            kept: Mutex::default(),
+        })
     }
 
     /// Makes it break a rule.
@@ -186,6 +203,35 @@ impl Replica {
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
         self.core.state().stopped.clone()
+    }
+
+    /// True if it has stopped because the log was trimmed past its copy: it needs an image.
+    #[must_use]
+    pub fn is_behind(&self) -> bool {
+        self.core.state().behind
+    }
+
+    /// The last commit that the copy has for good, as of the last [`keep`](Self::keep).
+    #[must_use]
+    pub fn kept(&self) -> Option<CommitTs> {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Syncs the copy; returns the last commit that it has for good: the log need not keep it for
+    /// this node. None while the copy is being opened again.
+    ///
+    /// # Errors
+    /// [`ReplicaError::Engine`] of a disk that fails.
+    ///
+    /// # Cost
+    /// One sync, if there was a commit since the last one.
+    pub fn keep(&self) -> Result<Option<CommitTs>, ReplicaError> {
+        let Some(engine) = self.copy.engine() else { return Ok(None) };
+        if self.kept().is_none_or(|kept| kept < engine.published()) {
+            let synced = engine.sync_copy()?;
+            *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(synced);
+        }
+        Ok(self.kept())
     }
 
     /// Gives up leading, so that another node can without waiting for the lease to lapse. Groups

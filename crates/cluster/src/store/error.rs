@@ -54,6 +54,14 @@ pub enum StoreError {
         /// The first position that is left.
         oldest: u64,
     },
+    /// A stream that is to begin has begun already.
+    #[error("there is a log {stream} in the store already, from commit {oldest} on")]
+    Taken {
+        /// The stream.
+        stream: Name,
+        /// The first position that it has.
+        oldest: u64,
+    },
     /// A file operation failed.
     #[error("cannot {operation} {}: {source}", path.display())]
     Io {
@@ -101,9 +109,11 @@ impl StoreError {
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Url { .. } | Self::Name { .. } | Self::TooLarge { .. } | Self::Range { .. } => {
-                ErrorKind::Request
-            }
+            Self::Url { .. }
+            | Self::Name { .. }
+            | Self::TooLarge { .. }
+            | Self::Range { .. }
+            | Self::Taken { .. } => ErrorKind::Request,
             Self::Trimmed { .. } => ErrorKind::Behind,
             Self::Io { .. } | Self::Unavailable { .. } => ErrorKind::Unavailable,
             Self::Damaged { .. } => ErrorKind::Data,

@@ -25,6 +25,9 @@ use super::{Name, StoreError};
 /// Time between two looks of the default [`Log::follow`].
 const POLL: Duration = Duration::from_millis(5);
 
+/// Bytes that the default [`Log::bytes`] reads at a time.
+const SUM_BYTES: usize = 4 << 20;
+
 /// The timestamps of a slot: from `first` to before `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotRange {
@@ -160,6 +163,46 @@ pub trait Log: Send + Sync + fmt::Debug {
             }
             thread::sleep(self.poll_interval().min(left));
         }
+    }
+
+    /// Returns the first timestamp that was not trimmed: 1, or the trim mark.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn oldest(&self, stream: &Name) -> Result<u64, StoreError> {
+        match self.read(stream, 1, 0) {
+            Ok(_) => Ok(1),
+            Err(StoreError::Trimmed { oldest, .. }) => Ok(oldest),
+            Err(cause) => Err(cause),
+        }
+    }
+
+    /// Returns the bytes of all bodies and parts that the stream has. Beside writers and trimming
+    /// it is near to what there was at some moment.
+    ///
+    /// Cost: where the store cannot sum them up, they are read.
+    ///
+    /// # Errors
+    /// What the store reports.
+    fn bytes(&self, stream: &Name) -> Result<u64, StoreError> {
+        let (mut bytes, mut from) = (0, self.oldest(stream)?);
+        loop {
+            let slots = match self.read(stream, from, SUM_BYTES) {
+                Ok(slots) => slots,
+                Err(StoreError::Trimmed { oldest, .. }) => {
+                    (bytes, from) = (0, oldest);
+                    continue;
+                }
+                Err(cause) => return Err(cause),
+            };
+            let Some(last) = slots.last() else { break };
+            from = last.range.next();
+            bytes += slots.iter().map(|slot| slot.body.len() as u64).sum::<u64>();
+        }
+        for part in self.parts(stream)? {
+            bytes += self.read_part(stream, part)?.map_or(0, |part| part.len() as u64);
+        }
+        Ok(bytes)
     }
 
     /// Removes the slots that end at or before timestamp `before`, for good; returns the trim mark:

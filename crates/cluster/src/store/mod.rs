@@ -4,8 +4,8 @@
 //!   url ──► Stores { log: dyn Log, coordination: dyn Coordination, images: dyn Images }
 //!                        ▲                  ▲                            ▲
 //!        ┌───────────────┼──────────────────┴────────────────────────────┤
-//!    directory         etcd, postgres (no images)                    simulated
-//!    dir:PATH          etcd://HOST, postgres://HOST/DB   memory, with faults by seed (tests)
+//!    directory   postgres              etcd (no images)              simulated
+//!    dir:PATH    postgres://HOST/DB    etcd://HOST     memory, with faults by seed (tests)
 //!
 //!   Appender, Reader (slots.rs)   groups of any size over a Log: bodies with checksums, parts
 //! ```
@@ -46,7 +46,7 @@ pub use images::{ImageInfo, Images};
 pub use log::{Log, PartName, Put, Slot, SlotRange};
 pub use name::{NAME_BYTES_MAX, Name};
 pub use slots::random;
-pub use slots::{Append, Appender, Group, Reader, sweep};
+pub use slots::{Append, Appender, Group, Reader, begin_at, sweep};
 pub(crate) use slots::{Origin, prepare, read_groups};
 pub use url::{Endpoint, PostgresUrl, StoreUrl, without_password};
 
@@ -82,7 +82,8 @@ impl Stores {
             }
             StoreUrl::Postgres(url) => {
                 let postgres = Arc::new(postgres::Postgres::open(&url)?);
-                Ok(Self { log: postgres.clone(), coordination: postgres, images: None })
+                let (log, coordination) = (postgres.clone(), postgres.clone());
+                Ok(Self { log, coordination, images: Some(postgres) })
             }
         }
     }

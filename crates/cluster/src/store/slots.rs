@@ -19,6 +19,9 @@ use super::{ErrorKind, Log, Name, Put, Slot, SlotRange, StoreError};
 /// Time between two attempts to learn the outcome of a put.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// Time for which [`begin_at`] tries to learn whether the stream begins.
+const BEGIN_PATIENCE: Duration = Duration::from_secs(10);
+
 /// A group of commits, as it is in the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
@@ -308,4 +311,33 @@ pub fn random() -> Result<u64, StoreError> {
         store: "the system's source of randomness".into(),
         why: cause.to_string(),
     })
+}
+
+/// Makes a stream that has no slots begin at timestamp `next`: what comes before it is in the
+/// copies that begin the stream, and cannot be written or read. Doing it again does nothing.
+///
+/// # Errors
+/// [`StoreError::Taken`] if there are slots, or it begins later; what the store reports: it may
+/// begin there or not, and can be told again.
+pub fn begin_at(log: &dyn Log, stream: &Name, next: u64) -> Result<(), StoreError> {
+    let oldest = log.oldest(stream)?;
+    let found = read_groups(log, stream, oldest, 0)?;
+    // A run that was interrupted before it trimmed has left this.
+    let is_beginning = |group: &Group| group.epoch == 0 && group.payload.is_empty();
+    if oldest > next || found.first().is_some_and(|group| !is_beginning(group)) {
+        return Err(StoreError::Taken { stream: stream.clone(), oldest });
+    }
+    let mut begins = found.last().map_or(oldest, |group| group.range.next());
+    if begins < next {
+        let range = SlotRange::new(begins, next)?;
+        match Appender::new(log, stream.clone())?.append(range, 0, 0, &[], BEGIN_PATIENCE)? {
+            Append::Won => begins = next,
+            Append::Lost(_) => {}
+            Append::Unknown(cause) => return Err(cause),
+        }
+    }
+    if begins != next {
+        return Err(StoreError::Taken { stream: stream.clone(), oldest });
+    }
+    log.trim(stream, next).map(drop)
 }

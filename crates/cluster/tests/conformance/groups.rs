@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use telar_cluster::store::{
     Append, Appender, ErrorKind, Group, HEADER_BYTES, Log, Name, PartName, Put, Reader, StoreError,
-    sweep,
+    begin_at, sweep,
 };
 
 use crate::{Fixture, LIMIT, name, range};
@@ -156,4 +156,33 @@ pub(crate) fn damage_is_noticed(store: &impl Fixture) {
     log.remove_part(&stream, part).unwrap();
     log.put_part(&stream, part, &large[LIMIT..]).unwrap();
     assert_eq!(read_all(&*log, &stream, 1)[0].payload, large);
+}
+
+pub(crate) fn a_stream_begins_where_it_is_told(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("begun"));
+    for _ in 0..2 {
+        begin_at(&*log, &stream, 100).unwrap();
+        assert_eq!(log.oldest(&stream).unwrap(), 100);
+        assert!(log.read(&stream, 100, 0).unwrap().is_empty());
+    }
+    // Further on, as long as nobody has written.
+    begin_at(&*log, &stream, 120).unwrap();
+    assert!(matches!(begin_at(&*log, &stream, 119), Err(StoreError::Taken { oldest: 120, .. })));
+    assert!(log.put_once(&stream, range(99, 121), b"late").is_err());
+    let writer = Appender::new(&*log, stream.clone()).unwrap();
+    let append = writer.append(range(120, 121), 1, 7, b"group", PATIENCE).unwrap();
+    assert!(matches!(append, Append::Won), "{append:?}");
+    for next in [120, 121, 200] {
+        let error = begin_at(&*log, &stream, next).unwrap_err();
+        assert!(matches!(error, StoreError::Taken { .. }), "{next}: {error}");
+    }
+    // Cut off before it was trimmed, and told another place then.
+    let stream = name("cut-off");
+    let writer = Appender::new(&*log, stream.clone()).unwrap();
+    assert!(matches!(writer.append(range(1, 50), 0, 0, &[], PATIENCE).unwrap(), Append::Won));
+    begin_at(&*log, &stream, 60).unwrap();
+    assert_eq!(log.oldest(&stream).unwrap(), 60);
+    let stream = name("from-the-first");
+    begin_at(&*log, &stream, 1).unwrap();
+    assert_eq!(log.oldest(&stream).unwrap(), 1);
 }

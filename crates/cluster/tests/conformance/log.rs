@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_cluster::store::{ErrorKind, Log, Name, Put, Slot, SlotRange, StoreError};
+use telar_cluster::store::{ErrorKind, Log, Name, PartName, Put, Slot, SlotRange, StoreError};
 
 use crate::{Fixture, LIMIT, name, range};
 
@@ -147,6 +147,22 @@ pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixtur
     assert_eq!(log.trim(&stream, 1000).unwrap(), 101);
     fill(&*log, &stream, (101..140).step_by(10), 10);
     assert_eq!(read(&*store.open().log, &stream, 101).len(), 4);
+}
+
+pub(crate) fn a_stream_knows_its_beginning_and_its_bytes(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("bytes"));
+    let look = || (log.oldest(&stream).unwrap(), log.bytes(&stream).unwrap());
+    assert_eq!(look(), (1, 0));
+    fill(&*log, &stream, 1..40, 1);
+    assert_eq!(look(), (1, 39 * 8));
+    let part = |slot, index| PartName { slot, nonce: 7, index };
+    log.put_part(&stream, part(20, 0), &[1; LIMIT]).unwrap();
+    log.put_part(&stream, part(30, 0), &[1; 10]).unwrap();
+    assert_eq!(look(), (1, 39 * 8 + 10 + LIMIT as u64));
+    log.trim(&stream, 25).unwrap();
+    assert_eq!(look(), (25, 15 * 8 + 10));
+    log.trim(&stream, 1000).unwrap();
+    assert_eq!(look(), (40, 0));
 }
 
 pub(crate) fn readers_of_a_log_that_is_trimmed_see_no_gap(store: &impl Fixture) {

@@ -137,6 +137,12 @@ macro_rules! suite {
                     crate::$module::$check(&store);
                 }
             })*
+            $(#[test]
+            fn $images() {
+                if let Some(store) = crate::postgres_server::Server::new(false) {
+                    crate::images::$images(&store);
+                }
+            })*
         }
         mod faulty_postgres {
             $($(#[test]
@@ -174,6 +180,7 @@ suite! {
     log::bodies_of_all_sizes_come_back;
     log::trimmed_slots_cannot_be_won_again;
     log::trimming_keeps_whole_slots_and_never_goes_back;
+    log::a_stream_knows_its_beginning_and_its_bytes;
     log::readers_of_a_log_that_is_trimmed_see_no_gap;
     log::followers_wake_up;
     log::streams_are_apart;
@@ -181,6 +188,7 @@ suite! {
     groups::orphans_are_swept_and_others_are_not;
     groups::racing_appenders_make_one_log + faulty;
     groups::damage_is_noticed;
+    groups::a_stream_begins_where_it_is_told;
     coordination::one_of_many_replaces_a_version;
     coordination::counters_count_every_win + faulty;
     coordination::versions_grow_and_values_of_all_sizes_come_back;

@@ -108,7 +108,7 @@ impl Fixture for Server {
             }
         };
         let store = Arc::new(store.with_cluster(&self.cluster).with_body_bytes_max(LIMIT));
-        Stores { log: store.clone(), coordination: store, images: None }
+        Stores { log: store.clone(), coordination: store.clone(), images: Some(store) }
     }
 
     fn is_faulty(&self) -> bool {

@@ -241,16 +241,16 @@ impl GroupCommit {
         lock(&self.state).check_poison()
     }
 
-    /// Refuses appends from now on because of `cause`. What is pending is not written.
-    pub(super) fn poison(&self, cause: WalError) {
+    /// Refuses appends from now on because of `cause`, or what came before it; returns the error
+    /// that they meet. What is pending is not written.
+    pub(super) fn poison(&self, cause: WalError) -> WalError {
         let mut state = lock(&self.state);
-        if state.poison.is_none() {
-            state.poison = Some(Arc::new(cause));
-            self.poisoned.store(true, Ordering::Release);
-        }
+        let cause = Arc::clone(state.poison.get_or_insert(Arc::new(cause)));
+        self.poisoned.store(true, Ordering::Release);
         // Who waits for a leader is woken by that one.
         self.closing.notify_all();
         self.changed.notify_all();
+        WalError::Poisoned { cause }
     }
 
     /// Refuses appends from now on; returns the last timestamp.

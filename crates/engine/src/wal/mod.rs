@@ -281,6 +281,16 @@ impl Wal {
         self.commit.sync_to(self.commit.last_ts())
     }
 
+    /// Syncs what was written here, which [`Durability::Replicated`] leaves to the end of a file;
+    /// returns the last record that no power failure takes from now on. Groups wait meanwhile.
+    ///
+    /// # Errors
+    /// [`WalError::Poisoned`]: the log takes no records any more.
+    pub(crate) fn sync_written(&self) -> Result<u64, WalError> {
+        let synced = self.commit.with_files(|files| files.sync_rest().map(|()| files.written_ts));
+        synced.map_err(|cause| self.commit.poison(cause))
+    }
+
     /// Gives every group to `sink` from now on, before it is written here. Everything that was
     /// appended has been flushed.
     pub(crate) fn attach(&self, sink: std::sync::Arc<dyn GroupSink>) {

@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Bench(bench::Options),
     /// Verify every checksum and invariant of a database or a backup
     Check(check::Options),
-    /// Start a cluster on this machine, or show the state of one
+    /// Begin a cluster, show the state of one, or mend it
     Cluster(cluster::Options),
     /// Rewrite the store file without its free pages
     Compact(compact::Options),

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail};
 use clap::Args;
 use telar_cli::allocator;
+use telar_cluster::upkeep::Limits;
 use telar_db::query::budget::Budget;
 use telar_server::config::{Config, Loaded, NodeRole};
 use telar_server::dbms::{
@@ -183,6 +184,12 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
         name: config.cluster_name.clone(),
         node: node.clone(),
         votes: config.cluster_role == NodeRole::Voter,
+        limits: Limits {
+            copies: config.cluster_copies,
+            patience: config.cluster_keep,
+            bytes_max: config.cluster_log_bytes.0,
+        },
+        ca: config.cluster_ca.clone(),
     })
 }
 

@@ -24,6 +24,9 @@ use crate::replication::SourceUrl;
 pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
 pub use load::{Loaded, Origin, Problem, load};
 
+/// Least `cluster.log_bytes`: groups of commits of this size are ordinary.
+const CLUSTER_LOG_BYTES_MIN: u64 = 16 << 20;
+
 /// A setting: how it is called, what it means, how it is read and shown.
 pub struct Setting {
     /// `section.name`
@@ -196,6 +199,16 @@ settings! {
         "Name of this node in the cluster, another one on each.";
     "cluster.role" cluster_role: NodeRole = NodeRole::Voter,
         "Whether this node may lead: a replica only follows.";
+    "cluster.copies" cluster_copies: usize = 2,
+        "Copies that have to have on disk what is trimmed from the log: nodes, and images in the store.";
+    "cluster.keep" cluster_keep: Duration = seconds(600),
+        "How long a node may be silent until the log is trimmed without it.";
+    "cluster.log_bytes" cluster_log_bytes: Bytes = Bytes(1 << 30),
+        "Most bytes of a log: from half of it on nodes that are behind are not waited for, and at the \
+         limit no commits are taken.";
+    "cluster.ca" cluster_ca: Option<PathBuf> = None,
+        "PEM file of the authorities that vouch for nodes that encrypt HTTP. Unset: those that this \
+         machine trusts.";
     "follow.address" follow_address: Option<SourceUrl> = None,
         "HTTP address of a server of which this one keeps copies, for reads; `telar promote` ends \
          that. Unset: it follows nobody.";
@@ -302,6 +315,14 @@ impl Config {
             all.push(
                 "in a cluster a commit returns once the store has it: leave store.durability at \
                  full",
+            );
+        }
+        if self.cluster_copies == 0 {
+            all.push("cluster.copies cannot be 0: nothing would be kept for anybody");
+        }
+        if self.cluster_log_bytes.0 < CLUSTER_LOG_BYTES_MIN {
+            all.push(
+                "cluster.log_bytes cannot be less than 16MiB: a group of commits may be as long",
             );
         }
         if self.follow_user.is_some() != self.follow_password.is_some() {

@@ -78,7 +78,8 @@ use store::{Store, crash_point};
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
-pub use cluster::{ClusterSettings, DatabaseReport, Report};
+pub(crate) use cluster::ForNodes;
+pub use cluster::{Begun, ClusterSettings, DatabaseReport, Founding, Report, remove_member};
 pub use database::Database;
 pub use failure::Failure;
 pub(crate) use follow::Seen as FollowSeen;
@@ -304,8 +305,8 @@ impl Dbms {
                 None => Live::Failed(format!("it is being copied from {}", follow.address())),
             },
             (None, None) => {
-                let folder = Cluster::default_folder(&default_name);
-                Live::Online(Arc::new(dbms.open_other(&default_name, &folder, true)?))
+                dbms.remember(&dbms.state());
+                dbms.open_default_copy(&default_name)?
             }
         };
         *dbms.default.write() = default;

@@ -25,6 +25,8 @@ pub(crate) struct Standing {
 impl Standing {
     /// Somebody where nobody logs in.
     pub(crate) const ANYONE: Self = Self { user: None, admin: false };
+    /// Another node of the cluster.
+    pub(crate) const NODE: Self = Self { user: None, admin: true };
 }
 
 /// Places of one kind.

@@ -13,6 +13,9 @@
 //! is the old or the new one after a crash. A database is made in three steps: its folder is noted
 //! as garbage; the database is made in it; the folder is noted as the database's. It is dropped in
 //! two: noted as garbage, removed. A start removes what is left of garbage, and nothing else.
+//!
+//! On a node of a cluster the shared state decides, and `system.json` is a copy of it: for the day
+//! on which the store is lost.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -56,6 +59,16 @@ impl Store {
         let folder = self.folder.join("databases");
         let synced = File::open(&folder).and_then(|folder| folder.sync_all());
         synced.map_err(|e| storage(&format!("cannot sync {}", folder.display()), e))
+    }
+
+    /// The folder of a database of the server in the folder `path`.
+    pub(super) fn database_below(path: &Path, folder: &str) -> PathBuf {
+        path.join("dbms").join("databases").join(folder)
+    }
+
+    /// What the server in the folder `path` saved last, if anything; nothing is made there.
+    pub(super) fn peek(path: &Path) -> Result<Option<State>, QueryError> {
+        Self { folder: path.join("dbms") }.load()
     }
 
     fn state_path(&self) -> PathBuf {

@@ -48,6 +48,12 @@ pub(crate) fn credentials(headers: &HeaderMap) -> Result<Credentials, Refusal> {
     })
 }
 
+/// The secret of a node of a cluster, if the request has one.
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let (scheme, secret) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

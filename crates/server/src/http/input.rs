@@ -1,5 +1,6 @@
 //! What every request to a database goes through: who asks, in which format, for what.
 
+use std::convert::Infallible;
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ use super::request::Request;
 use super::serve::Connected;
 use super::{App, auth};
 use crate::dbms::{
-    BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Client, Failure, Options, Owner,
+    BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Client, Failure, ForNodes, Options, Owner,
+    Standing,
 };
 use crate::metrics::Protocol;
 
@@ -62,6 +64,17 @@ pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, St
         return Err(Refusal::too_many(message));
     }
     Ok((client, name))
+}
+
+/// Lets a node of this server's cluster in, by the cluster's secret; returns what nodes may ask.
+pub(crate) fn authenticate_node<'a>(app: &'a App, parts: &Parts) -> Result<ForNodes<'a>, Refusal> {
+    let connected = parts.extensions.get::<Connected>();
+    let connected = connected.expect("INVARIANT: every request comes by a connection");
+    let for_nodes = app.dbms.for_nodes(auth::bearer(&parts.headers))?;
+    match connected.admitted.log_in(|| Ok::<_, Infallible>(Standing::NODE)) {
+        Ok(true) => Ok(for_nodes),
+        Ok(false) => Err(Refusal::too_many("the server has as many connections as it may have")),
+    }
 }
 
 impl FromRequestParts<App> for Caller {

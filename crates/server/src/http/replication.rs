@@ -1,5 +1,5 @@
 //! Databases for servers that follow this one, as [`crate::replication`] reads them: administrators
-//! may ask.
+//! may ask; nodes of a cluster ask with its secret.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -126,6 +126,25 @@ pub(crate) async fn image(
         app.dbms.keep_log_for(follower, &database, database.engine().published());
     }
     client.audit_image(database.name());
+    send(&app, database, place).await
+}
+
+/// `GET /cluster/images/{folder}`
+pub(crate) async fn image_for_node(
+    State(app): State<App>,
+    Path(folder): Path<String>,
+    parts: Parts,
+) -> Result<Response, Refusal> {
+    let database = input::authenticate_node(&app, &parts)?.copy_in(&folder)?;
+    send(&app, database, ()).await
+}
+
+/// Sends a database; `place` is given back at the end.
+async fn send(
+    app: &App,
+    database: Arc<Database>,
+    place: impl Send + 'static,
+) -> Result<Response, Refusal> {
     let (mut reply, pending) =
         reply(BYTES, StatusCode::OK, app.settings.stall_timeout, Ends::default());
     let (taken, taken_of) = tokio::sync::oneshot::channel();

@@ -21,6 +21,8 @@ pub(super) struct ClusterFigures {
     epoch: Family<ByDatabase, Gauge>,
     behind: Family<ByDatabase, Gauge>,
     stopped: Family<ByDatabase, Gauge>,
+    log_bytes: Family<ByDatabase, Gauge>,
+    log_full: Family<ByDatabase, Gauge>,
 }
 
 impl ClusterFigures {
@@ -35,10 +37,16 @@ impl ClusterFigures {
         r.register("cluster_commits_behind", help, self.behind.clone());
         let help = "1 if the copy follows and leads no more";
         r.register("cluster_copy_stopped", help, self.stopped.clone());
+        let help = "Bytes of the log in the store, on the node that leads the database";
+        r.register("cluster_log_bytes", help, self.log_bytes.clone());
+        let help = "1 if the log takes no more commits (cluster.log_bytes)";
+        r.register("cluster_log_full", help, self.log_full.clone());
     }
 
     pub(super) fn look(&self, dbms: &Dbms) {
-        [&self.leads, &self.epoch, &self.behind, &self.stopped].into_iter().for_each(Family::clear);
+        let Self { members: _, leads, epoch, behind, stopped, log_bytes, log_full } = self;
+        let all = [leads, epoch, behind, stopped, log_bytes, log_full];
+        all.into_iter().for_each(Family::clear);
         let Some(standing) = dbms.standing_in_cluster() else { return };
         for (state, count) in [("there", standing.live), ("gone", standing.gone)] {
             self.members.get_or_create(&ByState { state }).set(signed(count));
@@ -52,6 +60,8 @@ impl ClusterFigures {
             set(&self.epoch, bounded(copy.epoch));
             set(&self.behind, bounded(copy.behind));
             set(&self.stopped, i64::from(copy.stopped));
+            set(&self.log_bytes, bounded(copy.log_bytes));
+            set(&self.log_full, i64::from(copy.log_full));
         }
     }
 }

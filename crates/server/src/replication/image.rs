@@ -10,7 +10,7 @@
 //! at all; what an interrupted attempt left is removed by the next one.
 
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -126,18 +126,32 @@ pub fn fetch(
     target: &Path,
     follower: Option<&str>,
 ) -> Result<Fetched, Error> {
+    let query = follower.map(|follower| format!("?follower={follower}")).unwrap_or_default();
+    fetch_at(client, &format!("/db/{name}/image{query}"), target)
+}
+
+/// As [`fetch`], of what a server has at a path.
+///
+/// # Errors
+/// As [`fetch`].
+pub fn fetch_at(client: &Client, at: &str, target: &Path) -> Result<Fetched, Error> {
+    receive(client.get(at, TAKING_TIME)?, target)
+}
+
+/// Reads an image into the folder `target`, as [`fetch`] does.
+///
+/// # Errors
+/// If it is not whole, or cannot be written: nothing is at `target`.
+pub fn receive(body: impl Read, target: &Path) -> Result<Fetched, Error> {
     remove_leftovers(target)?;
     let folder = scratch(target, ".fetching");
-    let query = follower.map(|follower| format!("?follower={follower}")).unwrap_or_default();
-    let path = format!("/db/{name}/image{query}");
-    let done = fetch_into(client, &path, target, &folder);
+    let done = receive_into(body, target, &folder);
     // A failure is found by the next attempt, and the copy does not depend on it.
     let _ = fs::remove_dir_all(&folder);
     done
 }
 
-fn fetch_into(client: &Client, path: &str, target: &Path, folder: &Path) -> Result<Fetched, Error> {
-    let body = client.get(path, TAKING_TIME)?;
+fn receive_into(body: impl Read, target: &Path, folder: &Path) -> Result<Fetched, Error> {
     make_private(folder)
         .map_err(|e| Error::File(format!("cannot make {}: {e}", folder.display())))?;
     let unpacked = unpack(body, folder)?;

@@ -18,6 +18,10 @@ pub(super) struct History {
     pub(super) lost_power: u64,
     /// Deposed leaders that were opened again without a crash.
     pub(super) reopened: u64,
+    /// How often the log became shorter.
+    pub(super) trims: u64,
+    /// Copies that were made anew from another one.
+    pub(super) bootstraps: u64,
     /// Commits in the log.
     pub(super) last: u64,
 }
@@ -33,6 +37,8 @@ impl History {
         self.crashes += other.crashes;
         self.lost_power += other.lost_power;
         self.reopened += other.reopened;
+        self.trims += other.trims;
+        self.bootstraps += other.bootstraps;
         self.last += other.last;
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -34,31 +34,36 @@ const DRIFT: u64 = 50_000;
 /// Bytes of a log file's header.
 const HEADER_BYTES: u64 = 32;
 
-struct Node {
+pub(super) struct Node {
     /// Dropped before its folder.
     replica: RefCell<Option<Rc<Replica>>>,
-    folder: TempDir,
+    pub(super) folder: TempDir,
     clock: SimulatedClock,
     cut_log: Arc<AtomicBool>,
-    cut_coordination: Arc<AtomicBool>,
-    cut_until: Cell<u64>,
-    paused_until: Cell<u64>,
+    pub(super) cut_coordination: Arc<AtomicBool>,
+    pub(super) cut_until: Cell<u64>,
+    pub(super) paused_until: Cell<u64>,
     /// Time at which a node that is down starts.
     starts_at: Cell<u64>,
     loses_power: Cell<bool>,
     role: Cell<Role>,
+    /// What it has on disk for good: as the others know it, and the length of its last log file.
+    pub(super) kept: Cell<Option<u64>>,
+    pub(super) synced: RefCell<(PathBuf, u64)>,
+    /// True once the others do not wait for it any more.
+    pub(super) given_up: Cell<bool>,
 }
 
 pub(super) struct World {
     world_us: Arc<AtomicU64>,
-    store: Simulated,
-    stream: Name,
-    nodes: Vec<Node>,
+    pub(super) store: Simulated,
+    pub(super) stream: Name,
+    pub(super) nodes: Vec<Node>,
     random: Cell<u64>,
-    fault: Option<Fault>,
+    pub(super) fault: Option<Fault>,
     known: RefCell<Known>,
     refused: RefCell<Numbers>,
-    history: RefCell<History>,
+    pub(super) history: RefCell<History>,
     failure: RefCell<Option<String>>,
 }
 
@@ -71,7 +76,7 @@ fn settings() -> telar_engine::Settings {
     settings
 }
 
-fn folder() -> TempDir {
+pub(super) fn folder() -> TempDir {
     // Nothing here depends on what a sync does.
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
@@ -84,6 +89,11 @@ fn dump(snapshot: &Snapshot<'_>, engine: &Engine) -> BTreeMap<u64, (Vec<LabelId>
     let value = |v| key.map_or(Value::Null, |key| reader.vertex_property(v, key));
     let all = (0..reader.vertex_bound().get()).map(VertexId::from_raw);
     all.filter_map(|v| Some((v.get(), (reader.labels(v)?, value(v))))).collect()
+}
+
+pub(super) fn last_log_file(folder: &Path) -> Option<PathBuf> {
+    let files = fs::read_dir(folder.join("wal")).ok()?;
+    files.map(|file| file.unwrap().path()).max()
 }
 
 fn numbers_of(snapshot: &Snapshot<'_>, engine: &Engine) -> Numbers {
@@ -120,6 +130,9 @@ impl World {
                 starts_at: Cell::new(0),
                 loses_power: Cell::new(false),
                 role: Cell::new(Role::Follower),
+                kept: Cell::new(None),
+                synced: RefCell::default(),
+                given_up: Cell::new(false),
                 replica: RefCell::new(None),
             });
         }
@@ -136,7 +149,7 @@ impl World {
         result.map(|()| world.history.borrow().clone())
     }
 
-    fn below(&self, n: u64) -> u64 {
+    pub(super) fn below(&self, n: u64) -> u64 {
         // SplitMix64.
         let random = self.random.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
         self.random.set(random);
@@ -145,11 +158,11 @@ impl World {
         (z ^ (z >> 31)) % n.max(1)
     }
 
-    fn one_in(&self, n: u64) -> bool {
+    pub(super) fn one_in(&self, n: u64) -> bool {
         self.below(n) == 0
     }
 
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         self.world_us.load(Ordering::Relaxed)
     }
 
@@ -157,7 +170,7 @@ impl World {
         self.failure.borrow_mut().get_or_insert(why);
     }
 
-    fn replica(&self, node: usize) -> Option<Rc<Replica>> {
+    pub(super) fn replica(&self, node: usize) -> Option<Rc<Replica>> {
         self.nodes[node].replica.borrow().clone()
     }
 
@@ -174,6 +187,11 @@ impl World {
                 Some(replica) if node.paused_until.get() <= now => {
                     replica.pump();
                     self.note_role(number, replica.role());
+                    if replica.is_behind() && !within {
+                        // It is opened again, and finds out what it lacks.
+                        *node.replica.borrow_mut() = None;
+                        node.starts_at.set(now);
+                    }
                 }
                 Some(_) => {}
                 // A copy that a commit holds open cannot be opened.
@@ -200,7 +218,7 @@ impl World {
     fn start(&self, number: usize) {
         let node = &self.nodes[number];
         if node.loses_power.replace(false) {
-            self.lose_power(node.folder.path());
+            self.lose_power(number);
         }
         let reached = |cut: &Arc<AtomicBool>| {
             Arc::new(Reached { store: self.store.clone(), cut: cut.clone() })
@@ -220,6 +238,13 @@ impl World {
                 let replica = replica.with_fault(self.fault);
                 *node.replica.borrow_mut() = Some(Rc::new(replica));
                 node.role.set(Role::Follower);
+                // What was replayed is synced.
+                self.note_synced(number);
+            }
+            Err(ReplicaError::Behind { .. }) if node.given_up.get() => {
+                if !self.bootstrap(number) {
+                    node.starts_at.set(self.now() + SECOND / 10);
+                }
             }
             Err(ReplicaError::Store(_) | ReplicaError::Engine(Error::Locked { .. })) => {
                 node.starts_at.set(self.now() + SECOND / 10)
@@ -232,13 +257,14 @@ impl World {
     }
 
     /// Remains of a log file that was not synced, after a power failure.
-    fn lose_power(&self, folder: &Path) {
-        let Ok(files) = fs::read_dir(folder.join("wal")) else { return };
-        let Some(last) = files.map(|file| file.unwrap().path()).max() else { return };
+    fn lose_power(&self, number: usize) {
+        let Some(last) = last_log_file(self.nodes[number].folder.path()) else { return };
+        let synced = self.nodes[number].synced.borrow();
+        let synced = if synced.0 == last { synced.1 } else { HEADER_BYTES };
         let file = OpenOptions::new().read(true).write(true).open(last).unwrap();
         let bytes = file.metadata().unwrap().len();
-        if bytes > HEADER_BYTES {
-            let left = HEADER_BYTES + self.below(bytes - HEADER_BYTES);
+        if bytes > synced {
+            let left = synced + self.below(bytes - synced);
             file.set_len(left).unwrap();
             if self.one_in(2) {
                 // The length was stored, and not what is there.
@@ -260,11 +286,11 @@ impl World {
         }
     }
 
-    fn any(&self) -> usize {
+    pub(super) fn any(&self) -> usize {
         usize::try_from(self.below(self.nodes.len() as u64)).unwrap()
     }
 
-    fn leader(&self) -> Option<usize> {
+    pub(super) fn leader(&self) -> Option<usize> {
         let leads = |n: &usize| self.replica(*n).is_some_and(|r| r.role() == Role::Leader);
         (0..self.nodes.len()).rev().find(leads)
     }
@@ -318,7 +344,10 @@ impl World {
                 10..15 => self.read(self.leader_or_any()),
                 15..18 => self.show(self.any()),
                 18 => self.trouble(8),
-                _ => {}
+                _ => {
+                    self.keep(self.any());
+                    self.trim();
+                }
             }
         }
     }
@@ -461,8 +490,9 @@ impl World {
     /// The last commit of the log.
     fn last(&self) -> u64 {
         loop {
-            if let Ok(slots) = Log::read(&self.store, &self.stream, 1, usize::MAX) {
-                return slots.last().map_or(0, |slot| slot.range.next() - 1);
+            let Ok(oldest) = Log::oldest(&self.store, &self.stream) else { continue };
+            if let Ok(slots) = Log::read(&self.store, &self.stream, oldest, usize::MAX) {
+                return slots.last().map_or(oldest, |slot| slot.range.next()) - 1;
             }
         }
     }

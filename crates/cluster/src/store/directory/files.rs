@@ -199,6 +199,15 @@ pub(super) fn read_small(path: &Path) -> Result<Option<(u64, Vec<u8>)>, StoreErr
     Ok(Some((number, bytes)))
 }
 
+/// Length of a small file's body; 0 if it is not there.
+pub(super) fn small_bytes(path: &Path) -> Result<u64, StoreError> {
+    match fs::metadata(path) {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(0),
+        Err(cause) => Err(io_error("examine", path, cause)),
+        Ok(file) => Ok(file.len().saturating_sub(BODY_OFFSET as u64)),
+    }
+}
+
 /// Removes a file; one that is gone is no error.
 pub(super) fn remove(path: &Path) -> Result<(), StoreError> {
     match fs::remove_file(path) {

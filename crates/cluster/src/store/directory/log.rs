@@ -169,6 +169,21 @@ impl Log for Directory {
         Ok(slots)
     }
 
+    fn oldest(&self, stream: &Name) -> Result<u64, StoreError> {
+        self.stream(stream).mark()
+    }
+
+    fn bytes(&self, stream: &Name) -> Result<u64, StoreError> {
+        let stream = self.stream(stream);
+        let mut bytes = 0;
+        for folder in [&stream.slots, &stream.parts] {
+            for name in Folder::at(folder).names()? {
+                bytes += files::small_bytes(&folder.join(name))?;
+            }
+        }
+        Ok(bytes)
+    }
+
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
         let stream = self.stream(stream);
         let old = stream.mark()?;

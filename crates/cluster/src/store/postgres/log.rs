@@ -33,6 +33,9 @@ const READ: &str = "
 const LAST: &str = "
     SELECT first, last, body FROM telar.slot
     WHERE stream = $1 AND first <= $2 ORDER BY first DESC LIMIT 1";
+const BYTES: &str = "
+    SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM telar.slot WHERE stream = $1)::bigint
+         + (SELECT coalesce(sum(octet_length(body)), 0) FROM telar.part WHERE stream = $1)::bigint";
 const MARK: &str = "SELECT mark FROM telar.mark WHERE stream = $1";
 const SLOT: &str = "SELECT first, last, body FROM telar.slot WHERE stream = $1 AND first = $2";
 
@@ -124,6 +127,15 @@ impl Log for Postgres {
 
     fn poll_interval(&self) -> Duration {
         POLL
+    }
+
+    fn oldest(&self, stream: &Name) -> Result<u64, StoreError> {
+        self.check_mark(stream, u64::MAX)
+    }
+
+    fn bytes(&self, stream: &Name) -> Result<u64, StoreError> {
+        let key = self.named(stream);
+        from_sql(self.ask(|client| client.query_one(BYTES, &[&key]))?.get(0))
     }
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {

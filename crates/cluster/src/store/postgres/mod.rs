@@ -5,6 +5,7 @@
 //!  telar.mark   stream, mark                  trim marks; there since the first put
 //!  telar.part   stream, slot, name, body      parts
 //!  telar.value  key, version, value           versions come from one sequence
+//!  telar.image  name, piece, body             images, in pieces
 //! ```
 //!
 //! A put is one statement: it inserts the slot if it is free, under a share lock on the mark, which
@@ -12,9 +13,10 @@
 //! in `READ COMMITTED`, and with `synchronous_commit = on` where less is set.
 //!
 //! Of several hosts the one that takes writes is asked. Whether a standby is synchronous is the
-//! operator's choice, and not checked yet. There are no images, and no TLS yet.
+//! operator's choice, and not checked yet. There is no TLS yet.
 
 mod coordination;
+mod images;
 mod log;
 
 use std::collections::HashSet;
@@ -56,6 +58,8 @@ const TABLES: &str = "
         PRIMARY KEY (stream, name));
     CREATE TABLE IF NOT EXISTS telar.value (
         key text COLLATE \"C\" PRIMARY KEY, version bigint NOT NULL, value bytea NOT NULL);
+    CREATE TABLE IF NOT EXISTS telar.image (
+        name text COLLATE \"C\", piece bigint, body bytea NOT NULL, PRIMARY KEY (name, piece));
     COMMIT;";
 
 /// Why there is no answer.
@@ -143,6 +147,12 @@ impl Postgres {
         StoreError::Unavailable { store: self.url.clone(), why: why(cause) }
     }
 
+    fn connect(&self) -> Result<Client, postgres::Error> {
+        let mut client = self.config.connect(NoTls)?;
+        client.batch_execute(SESSION)?;
+        Ok(client)
+    }
+
     /// Runs something that changes nothing, once more if it fails: a kept connection may be dead.
     fn ask<T>(
         &self,
@@ -161,14 +171,9 @@ impl Postgres {
             idle.retain(|client| !client.is_closed());
             idle.pop()
         };
-        let connect = || {
-            let mut client = self.config.connect(NoTls)?;
-            client.batch_execute(SESSION)?;
-            Ok(client)
-        };
         let mut client = match kept {
             Some(client) => client,
-            None => connect().map_err(|cause| Failure::NotDone(self.unavailable(&cause)))?,
+            None => self.connect().map_err(|cause| Failure::NotDone(self.unavailable(&cause)))?,
         };
         let outcome = work(&mut client);
         let failure = match outcome {

@@ -109,6 +109,41 @@ fn power_failures_leave_a_beginning_and_whole_files() {
 }
 
 #[test]
+fn what_was_synced_on_request_survives_a_power_failure() {
+    for seed in 0..60 {
+        let storage = MemoryStorage::new();
+        let (wal, _, _) = open_with_sink(&storage);
+        assert_eq!(wal.sync_written().unwrap(), 0);
+        let mut synced = 0;
+        for _ in 0..seed % 9 {
+            synced = commit_next(&wal);
+        }
+        assert_eq!(wal.sync_written().unwrap(), synced);
+        append_next(&wal);
+        assert_eq!(wal.sync_written().unwrap(), synced, "what is not written is not counted");
+        commit_next(&wal);
+        let crashed = storage.crash(seed);
+        drop(wal);
+        let (wal, replayed) = open_at(crashed, replicated(), 0).unwrap();
+        assert!(wal.last_ts() >= synced, "seed {seed}");
+        assert_eq!(replayed, payloads(1..=wal.last_ts()));
+    }
+}
+
+#[test]
+fn a_sync_on_request_that_fails_ends_the_log() {
+    use crate::io::{Fault, FaultPlan, FaultStorage, Operation};
+    let storage = FaultStorage::new(Arc::new(MemoryStorage::new()));
+    let (wal, _) = open_at(storage.clone(), replicated(), 0).unwrap();
+    wal.attach(std::sync::Arc::new(Replicated::default()));
+    commit_next(&wal);
+    let fault = Fault::Error(std::io::ErrorKind::Other);
+    storage.plan(FaultPlan { at: 0, only: Some(Operation::Sync), fault });
+    assert_eq!(wal.sync_written().unwrap_err().kind(), WalErrorKind::Reopen);
+    assert!(wal.append(b"more").is_err() && wal.check().is_err());
+}
+
+#[test]
 fn a_hole_in_the_last_file_cuts_a_copy_and_damages_an_original() {
     let storage = MemoryStorage::new();
     let (wal, _) = open_at(storage.clone(), options(10_000), 0).unwrap();

@@ -1,13 +1,14 @@
 //! `telar cluster`: clusters of servers.
 
 mod dev;
+mod found;
 mod status;
 
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-/// Start a cluster on this machine, or show the state of one.
+/// Begin a cluster, show the state of one, or mend it.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[command(subcommand)]
@@ -17,13 +18,19 @@ pub(crate) struct Options {
 #[derive(Debug, Subcommand)]
 enum Command {
     Dev(dev::Options),
+    Init(found::Init),
     Status(status::Options),
+    Remove(found::Remove),
+    Recover(found::Recover),
 }
 
 /// Runs `telar cluster`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     match &options.command {
         Command::Dev(options) => dev::run(options),
+        Command::Init(options) => found::init(options),
         Command::Status(options) => status::run(options),
+        Command::Remove(options) => found::remove(options),
+        Command::Recover(options) => found::recover(options),
     }
 }

@@ -9,7 +9,7 @@ use telar_cluster::members::SeenMember;
 use telar_cluster::store::without_password;
 use telar_server::dbms::{DatabaseReport, Report};
 
-use crate::ui::Screen;
+use crate::ui::{Screen, number};
 
 /// Show the members of a cluster, who leads each database, how far the others are, and what to do
 ///
@@ -74,13 +74,20 @@ fn leader<'r>(report: &'r Report, database: &DatabaseReport) -> Option<&'r SeenM
 
 fn databases(report: &Report) -> String {
     let nodes = report.members.iter().map(|seen| format!("at {}", seen.member.node));
-    let fixed = ["database", "leader", "epoch", "log from", "commit"].map(str::to_owned);
+    let fixed =
+        ["database", "leader", "epoch", "log from", "log", "image", "commit"].map(str::to_owned);
     let header: Vec<String> = fixed.into_iter().chain(nodes).collect();
     let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for database in &report.databases {
         let last = database.last();
         let leader = database.leader.as_deref().unwrap_or("-").to_owned();
-        let numbers = [database.epoch, database.oldest, last].map(|n| n.to_string());
+        let numbers = [
+            database.epoch.to_string(),
+            database.oldest.to_string(),
+            number::bytes(database.bytes),
+            database.image.map_or_else(|| "-".to_owned(), |commit| commit.to_string()),
+            last.to_string(),
+        ];
         let at = |seen: &SeenMember| match database.positions.get(&seen.member.node) {
             None => "-".to_owned(),
             Some(position) if *position == last => position.to_string(),
@@ -99,7 +106,10 @@ fn advice(report: &Report) -> Vec<String> {
     let there = voters.iter().filter(|seen| seen.is_live()).count();
     for seen in report.members.iter().filter(|seen| !seen.is_live() && !seen.member.left) {
         let (node, bolt) = (&seen.member.node, &seen.member.bolt);
-        lines.push(format!("{node} ({bolt}) is silent: start it again, or look why it is cut off"));
+        lines.push(format!(
+            "{node} ({bolt}) is silent: start it again, or look why it is cut off; if it does not \
+             come back: telar cluster remove"
+        ));
     }
     for seen in &report.members {
         for trouble in &seen.member.troubles {

@@ -54,7 +54,7 @@ impl Backend for ReplicaBackend {
         if self.engine.follows() {
             return Err(self.copy.not_a_leader());
         }
-        Ok(())
+        self.copy.check_room()
     }
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {

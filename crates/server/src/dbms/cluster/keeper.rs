@@ -19,7 +19,7 @@ use super::super::database::{Database, End};
 use super::super::follow::Lister;
 use super::super::state::{Entry, State};
 use super::super::{Dbms, Live};
-use super::{Cluster, LocalCopy, store_failed};
+use super::{Cluster, LocalCopy, store_failed, upkeep};
 
 /// Time between two looks at the copies.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
@@ -30,8 +30,9 @@ const WATCH_FOR: Duration = Duration::from_millis(500);
 /// Time until a store that does not answer is asked again.
 const RETRY_AFTER: Duration = Duration::from_millis(500);
 
-/// Time between two attempts to open what could not be opened.
+/// Time between two attempts to open what could not be opened, and to open what is made.
 const REOPEN_EVERY: Duration = Duration::from_secs(5);
+const MADE_EVERY: Duration = Duration::from_millis(500);
 
 /// Longest wait for leaderships that are given up.
 const HAND_OVER_WAIT: Duration = Duration::from_secs(3);
@@ -52,7 +53,9 @@ impl Keeper {
         let (weak, stop) = (Arc::downgrade(dbms), Arc::clone(&stopped));
         keeper.threads.push(named("telar-copies").spawn(move || look_on(&weak, &stop))?);
         let weak = Arc::downgrade(dbms);
-        keeper.threads.push(named("telar-shared").spawn(move || watch_on(&weak, &stopped))?);
+        let (watched, stop) = (weak.clone(), Arc::clone(&stopped));
+        keeper.threads.push(named("telar-shared").spawn(move || watch_on(&watched, &stop))?);
+        keeper.threads.push(named("telar-upkeep").spawn(move || keep_up(&weak, &stopped))?);
         Ok(keeper)
     }
 }
@@ -82,7 +85,8 @@ fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
     let (mut reopened, mut displaced) = (Instant::now(), false);
     while let Some(dbms) = going(dbms, stopped) {
         dbms.look_at_copies();
-        if reopened.elapsed() >= REOPEN_EVERY {
+        let makes_any = dbms.cluster.as_ref().is_some_and(Cluster::makes_any);
+        if reopened.elapsed() >= if makes_any { MADE_EVERY } else { REOPEN_EVERY } {
             dbms.reopen_failed();
             reopened = Instant::now();
         }
@@ -93,6 +97,19 @@ fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
                 "another process of the cluster calls itself '{node}' (cluster.node): clients are \
                  sent there, and not here; end one of the two"
             );
+        }
+        drop(dbms);
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn keep_up(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
+    let mut state = upkeep::State::default();
+    let mut passed = Instant::now();
+    while let Some(dbms) = going(dbms, stopped) {
+        if passed.elapsed() >= upkeep::EVERY {
+            state.pass(&dbms);
+            passed = Instant::now();
         }
         drop(dbms);
         thread::sleep(LOOK_EVERY);
@@ -135,12 +152,12 @@ fn watch_on(weak: &Weak<Dbms>, stopped: &AtomicBool) {
 }
 
 impl Dbms {
-    /// Joins the cluster, once this server can be reached at `bolt`; without a cluster, begins to
-    /// follow, if it is to.
+    /// Joins the cluster, once this server can be reached at `bolt`, and at `http`, which may be
+    /// encrypted; without a cluster, begins to follow, if it is to.
     pub(crate) fn join(
         self: &Arc<Self>,
         bolt: String,
-        http: Option<String>,
+        http: Option<(String, bool)>,
     ) -> Result<(), QueryError> {
         let Some(cluster) = &self.cluster else { return self.begin_to_follow() };
         let node = cluster.settings.node.clone();
@@ -148,7 +165,8 @@ impl Dbms {
         let votes = cluster.settings.votes;
         let describe = move |holder| {
             let mut member = Member::new(node.clone(), holder, bolt.clone());
-            member.http.clone_from(&http);
+            member.http = http.as_ref().map(|(address, _)| address.clone());
+            member.https = http.as_ref().is_some_and(|(_, encrypted)| *encrypted);
             member.votes = votes;
             if let Some(dbms) = weak.upgrade()
                 && let Some(cluster) = &dbms.cluster
@@ -223,6 +241,7 @@ impl Dbms {
         }
         *self.state.write() = Arc::new(new);
         let new = self.state();
+        self.remember(&new);
         for (name, entry) in &old.databases {
             let goes_on = |now: &Entry| now.online && now.folder == entry.folder;
             if let Some(cluster) = &self.cluster
@@ -234,15 +253,25 @@ impl Dbms {
         self.replace(&old, &new, opened.into_iter().collect());
     }
 
+    /// Keeps a copy of the shared state, for the day on which the store is lost.
+    pub(in crate::dbms) fn remember(&self, state: &State) {
+        if let Some(store) = &self.store
+            && let Err(error) = store.save(state)
+        {
+            tracing::error!("{}", error.message);
+        }
+    }
+
     /// Brings the open databases in line with their copies.
     fn look_at_copies(&self) {
         let Some(cluster) = &self.cluster else { return };
         // Whoever changes databases looks at their copies, too.
         let Some(_change) = self.change.try_lock() else { return };
         let default = &self.settings.default_database;
-        if let Some(copy) = cluster.copy(&Cluster::default_folder(default)) {
+        let folder = Cluster::default_folder(default);
+        if let Some(copy) = cluster.copy(&folder) {
             let now = self.default.read().next(&copy.replica);
-            if let Some(next) = now.map(|next| self.look_at(default, &copy, next)) {
+            if let Some(next) = now.map(|next| self.look_at((default, &folder), &copy, next)) {
                 let before = std::mem::replace(&mut *self.default.write(), next);
                 end_deposed(before);
             }
@@ -250,33 +279,62 @@ impl Dbms {
         for (name, entry) in &self.state().databases {
             let Some(copy) = cluster.copy(&entry.folder) else { continue };
             let now = self.others.read().get(name).and_then(|live| live.next(&copy.replica));
-            let known = name.as_str().into();
-            if let Some(next) = now.map(|next| self.look_at(&known, &copy, next)) {
+            let known = (&name.as_str().into(), &*entry.folder);
+            if let Some(next) = now.map(|next| self.look_at(known, &copy, next)) {
                 let before = self.others.write().insert(name.clone(), next);
                 before.into_iter().for_each(end_deposed);
             }
         }
     }
 
-    /// Tries again to open the databases that could not be opened: the store may be back.
+    /// Opens this node's copy of the default database; one that is made first is offered later.
+    pub(in crate::dbms) fn open_default_copy(&self, name: &str) -> Result<Live, QueryError> {
+        let folder = Cluster::default_folder(name);
+        match self.open_other(name, &folder, true) {
+            Ok(database) => Ok(Live::Online(Arc::new(database))),
+            Err(error) => match self.cluster.as_ref().and_then(|c| c.making(&folder)) {
+                Some(_) => Ok(Live::Failed(error.message)),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Tries again to open the databases that could not be opened: the store may be back, or the
+    /// copy made.
     fn reopen_failed(&self) {
-        let Some(cluster) = &self.cluster else { return };
+        if self.cluster.is_none() {
+            return;
+        }
         let Some(_change) = self.change.try_lock() else { return };
-        for (name, entry) in &self.state().databases {
+        let default = self.default_name();
+        let failed = matches!(&*self.default.read(), Live::Failed(_));
+        if failed && let Some(live) = self.reopen(default, &Cluster::default_folder(default)) {
+            *self.default.write() = live;
+        }
+        for (name, entry) in self.state().databases.iter().filter(|(_, entry)| entry.online) {
             let failed = matches!(self.others.read().get(name), Some(Live::Failed(_)));
-            // One whose copy is open has stopped for a reason that opening it does not mend.
-            if entry.online
-                && failed
-                && cluster.copy(&entry.folder).is_none()
-                && let Ok(database) = self.open_other(name, &entry.folder, true)
-            {
-                tracing::info!("the database {name} could be opened now");
-                self.others.write().insert(name.clone(), Live::Online(Arc::new(database)));
+            if failed && let Some(live) = self.reopen(name, &entry.folder) {
+                self.others.write().insert(name.clone(), live);
             }
         }
     }
 
-    fn look_at(&self, name: &Arc<str>, copy: &LocalCopy, next: Next) -> Live {
+    /// The next state of a database that could not be opened; none if it stays as it is.
+    fn reopen(&self, name: &str, folder: &str) -> Option<Live> {
+        // One whose copy is open has stopped for a reason that opening it does not mend.
+        if self.cluster.as_ref()?.copy(folder).is_some() {
+            return None;
+        }
+        match self.open_other(name, folder, true) {
+            Ok(database) => {
+                tracing::info!("the database {name} could be opened now");
+                Some(Live::Online(Arc::new(database)))
+            }
+            Err(error) => Some(Live::Failed(error.message)),
+        }
+    }
+
+    fn look_at(&self, (name, folder): (&Arc<str>, &str), copy: &LocalCopy, next: Next) -> Live {
         match next {
             Next::Reopening => {
                 tracing::warn!("the database {name} is opened anew: this node led it");
@@ -284,6 +342,12 @@ impl Dbms {
             }
             Next::Stopped(why) => {
                 tracing::error!("the copy of the database {name} has stopped: {why}");
+                if copy.replica.is_behind()
+                    && let Some(cluster) = &self.cluster
+                {
+                    // It is made anew once nobody uses it any more.
+                    cluster.close_copy(folder);
+                }
                 Live::Failed(why)
             }
             Next::Opened(number, engine) => {
@@ -338,9 +402,15 @@ impl Cluster {
             if let Some(position) = replica.position() {
                 member.positions.insert(folder.clone(), position.get());
             }
+            if let Some(kept) = replica.kept() {
+                member.kept.insert(folder.clone(), kept.get());
+            }
             if let Some(why) = replica.stopped() {
                 member.troubles.push(format!("{folder}: {why}"));
             }
+        }
+        for (folder, making) in self.makings.lock().iter() {
+            member.troubles.extend(making.state().map(|state| format!("{folder}: {state}")));
         }
     }
 }

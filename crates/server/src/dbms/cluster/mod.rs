@@ -4,31 +4,37 @@
 //!  Dbms ── Cluster ─┬─ shared: identity, users, grants, databases   NAME/identity, NAME/system
 //!                   ├─ replicas: a copy of each database            NAME/databases/FOLDER
 //!                   └─ members: who is there, for routes            NAME/members/NODE
-//!  keeper (a thread): installs the shared state as it changes, and brings the open databases in
-//!                     line with their copies, which are opened anew when this node is deposed
+//!  keeper (threads):  installs the shared state as it changes, and brings the open databases in
+//!                     line with their copies, which are opened anew when this node is deposed;
+//!                     copies are synced, and logs that this node leads kept short
 //! ```
 //!
 //! - `shared`: what stands in the store instead of `system.json`, under compare-and-set.
 //! - `standing`: the same for figures. `report`: for `telar cluster status`. `transfer`: a
 //!   procedure.
-//! - `backend`: a copy as sessions see it. `keeper`: the thread. `routes`: who does what.
+//! - `backend`: a copy as sessions see it. `keeper`: the threads. `routes`: who does what.
+//! - `founding`: clusters that begin with data.
+//! - `upkeep`: what the keeper does for logs. `making`: copies that begin with an image.
 //!
 //! Below the server's folder lies `dbms/` as without a cluster (`store.rs`), and in it the copies
 //! of all databases, the default one among them, and `cluster.json`: which cluster they are of. A
 //! folder of one cluster is refused by another, and by a server without one.
 
 mod backend;
+mod founding;
 mod keeper;
+mod making;
 mod report;
 mod routes;
 mod shared;
 mod standing;
 mod transfer;
+mod upkeep;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use telar_cluster::keys::Keys;
@@ -36,18 +42,25 @@ use telar_cluster::members::Members;
 use telar_cluster::replica::election::{Role, Settings as Election};
 use telar_cluster::replica::{Replica, ReplicaError, ReplicaOptions};
 use telar_cluster::store::{StoreError, Stores, Version};
+use telar_cluster::upkeep::Limits;
+use telar_db::query::cypher::Secret;
 use telar_db::query::{ErrorKind, QueryError};
 
+use making::{Making, Plan};
+
 pub(super) use backend::ReplicaBackend;
+pub use founding::{Begun, Founding, remove_member};
 pub(super) use keeper::Keeper;
 pub use report::{DatabaseReport, Report};
 pub(super) use shared::refuse_copies;
 pub(super) use transfer::{TRANSFER, Transfer};
 
-use super::failure::{invalid, server_error, unavailable};
+use super::failure::{invalid, no_database, server_error, unavailable};
+use super::{Database, Dbms, Failure};
+use crate::replication::client::trust;
 
 /// Node of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ClusterSettings {
     /// URL of the store.
     pub store: String,
@@ -57,6 +70,10 @@ pub struct ClusterSettings {
     pub node: String,
     /// True if it may lead.
     pub votes: bool,
+    /// Limits of the logs.
+    pub limits: Limits,
+    /// PEM file of the authorities that vouch for nodes that encrypt HTTP.
+    pub ca: Option<PathBuf>,
 }
 
 /// Members of a cluster: none before others can reach this node, and once it has left.
@@ -67,12 +84,49 @@ type SharedMembers = Arc<Mutex<Option<Members>>>;
 pub(super) struct LocalCopy {
     pub(super) replica: Arc<Replica>,
     members: SharedMembers,
+    /// The log, as far as this node looks after it.
+    log: Arc<LogFigures>,
+}
+
+/// Figures of a log that this node leads; of one that it does not, nothing is known.
+#[derive(Debug, Default)]
+struct LogFigures {
+    /// True while there is no room for more commits.
+    full: AtomicBool,
+    bytes: AtomicU64,
+}
+
+impl LogFigures {
+    // ORDERING: relaxed, as nothing else is read because of them.
+    fn set(&self, bytes: u64, full: bool) {
+        self.full.store(full, Ordering::Relaxed);
+        self.bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
 }
 
 impl LocalCopy {
     /// True if this node leads the database, as far as it knows.
     pub(super) fn leads(&self) -> bool {
         self.replica.role() == Role::Leader
+    }
+
+    /// Refuses commits while the log has no room for them.
+    pub(super) fn check_room(&self) -> Result<(), QueryError> {
+        if !self.log.is_full() {
+            return Ok(());
+        }
+        let message = "the cluster's log is full (cluster.log_bytes): too few nodes have what is \
+                       in it on disk (cluster.copies); start those that are down, or see \
+                       `telar cluster status`";
+        Err(server_error(ErrorKind::DatabaseUnavailable, message))
     }
 
     /// The refusal of what only the leader does: drivers answer it by asking for routes again, and
@@ -91,6 +145,43 @@ impl LocalCopy {
     }
 }
 
+/// Requests that a node of the cluster may make of this one.
+#[derive(Debug)]
+pub(crate) struct ForNodes<'d> {
+    dbms: &'d Dbms,
+}
+
+impl ForNodes<'_> {
+    /// This node's copy of the database in a folder.
+    ///
+    /// # Errors
+    /// If there is none that can be used.
+    pub(crate) fn copy_in(&self, folder: &str) -> Result<Arc<Database>, Failure> {
+        let folders = self.dbms.folders();
+        let name = folders.into_iter().find(|(_, own)| own == folder).map(|(name, _)| name);
+        self.dbms.database(Some(&name.ok_or_else(|| no_database(folder))?))
+    }
+}
+
+impl Dbms {
+    #[cfg(test)]
+    pub(in crate::dbms) fn cluster_secret(&self) -> Option<&str> {
+        Some(self.cluster.as_ref()?.secret.reveal())
+    }
+
+    /// What nodes may ask that know the cluster's secret.
+    ///
+    /// # Errors
+    /// If this is no node of a cluster, or `secret` is not that of it.
+    pub(crate) fn for_nodes(&self, secret: Option<&str>) -> Result<ForNodes<'_>, Failure> {
+        let knows = |cluster: &Cluster| secret.is_some_and(|secret| cluster.knows(secret));
+        match self.cluster.as_ref().is_some_and(knows) {
+            true => Ok(ForNodes { dbms: self }),
+            false => Err(Failure::unauthorized()),
+        }
+    }
+}
+
 /// A server's part of a cluster.
 #[derive(Debug)]
 pub(super) struct Cluster {
@@ -101,6 +192,10 @@ pub(super) struct Cluster {
     engine: telar_db::Settings,
     /// Copies by folder.
     copies: Mutex<BTreeMap<String, LocalCopy>>,
+    /// Copies that are made, by folder.
+    makings: Mutex<BTreeMap<String, Making>>,
+    /// Secret by which nodes know each other.
+    secret: Secret,
     members: SharedMembers,
     /// Version of the shared state that was installed last; 0 for none.
     installed: AtomicU64,
@@ -133,14 +228,19 @@ impl Cluster {
             |setting: &'static str| move |error: StoreError| invalid(format!("{setting}: {error}"));
         let keys = Keys::new(&settings.name).map_err(wrong("cluster.name"))?;
         keys.member(&settings.node).map_err(wrong("cluster.node (--node)"))?;
+        if let Some(ca) = &settings.ca {
+            trust(Some(ca)).map_err(|why| invalid(format!("cluster.ca: {why}")))?;
+        }
         let stores = Stores::open(&settings.store).map_err(wrong("cluster.store (--cluster)"))?;
-        shared::identify(&stores, &keys, default, path)?;
+        let secret = shared::identify(&stores, &keys, default, path)?;
         Ok(Self {
             settings,
             stores,
             keys,
             engine,
             copies: Mutex::default(),
+            makings: Mutex::default(),
+            secret,
             members: Arc::default(),
             installed: AtomicU64::new(0),
         })
@@ -166,6 +266,9 @@ impl Cluster {
         if let Some(copy) = self.copy(folder) {
             return Ok(copy);
         }
+        if let Some(state) = self.making(folder) {
+            return Err(unavailable(name, &state));
+        }
         let stream = self.keys.database(folder).map_err(|e| store_failed("follow", &e))?;
         let options = ReplicaOptions {
             path: path.to_owned(),
@@ -177,12 +280,63 @@ impl Cluster {
         };
         let replica = Replica::start(&self.stores, options).map_err(|error| match error {
             ReplicaError::Store(error) => store_failed("read the cluster's log", &error),
+            ReplicaError::Behind { .. } => self.make(name, folder, path, &error),
             error => unavailable(name, &error.to_string()),
         })?;
-        let members = Arc::clone(&self.members);
-        let copy = LocalCopy { replica: Arc::new(replica), members };
+        let (members, log) = (Arc::clone(&self.members), Arc::default());
+        let copy = LocalCopy { replica: Arc::new(replica), members, log };
         self.copies.lock().insert(folder.to_owned(), copy.clone());
         Ok(copy)
+    }
+
+    /// Begins to make a copy from an image; returns what to say meanwhile.
+    fn make(&self, name: &str, folder: &str, path: &Path, why: &ReplicaError) -> QueryError {
+        tracing::warn!("the database {name}: {why}");
+        let plan = Plan {
+            stores: self.stores.clone(),
+            keys: self.keys.clone(),
+            members: Arc::clone(&self.members),
+            node: self.settings.node.clone(),
+            secret: self.secret.clone(),
+            ca: self.settings.ca.clone(),
+            database: name.to_owned(),
+            folder: folder.to_owned(),
+            path: path.to_owned(),
+        };
+        let state = match Making::begin(plan) {
+            Ok(making) => {
+                let state = making.state();
+                self.makings.lock().insert(folder.to_owned(), making);
+                state
+            }
+            Err(error) => Some(format!("{why}; a thread cannot be started: {error}")),
+        };
+        unavailable(name, state.as_deref().unwrap_or("its copy was made; try again"))
+    }
+
+    /// State of the making of a copy; none if it is not made, or was.
+    pub(super) fn making(&self, folder: &str) -> Option<String> {
+        let mut makings = self.makings.lock();
+        let state = makings.get(folder)?.state();
+        if state.is_none()
+            && let Some(making) = makings.remove(folder)
+        {
+            making.end();
+        }
+        state
+    }
+
+    /// True while copies are made.
+    fn makes_any(&self) -> bool {
+        !self.makings.lock().is_empty()
+    }
+
+    /// True if this is the secret of the cluster.
+    pub(super) fn knows(&self, secret: &str) -> bool {
+        let (own, said) = (self.secret.reveal().as_bytes(), secret.as_bytes());
+        // All bytes are looked at, however many are right.
+        let differs = own.iter().zip(said).fold(0, |differs, (a, b)| differs | (a ^ b));
+        !own.is_empty() && own.len() == said.len() && differs == 0
     }
 
     /// The open copy in a folder.
@@ -192,6 +346,8 @@ impl Cluster {
 
     /// Gives a copy up; it is closed when the last one lets go who uses it.
     pub(super) fn close_copy(&self, folder: &str) {
+        let making = self.makings.lock().remove(folder);
+        making.into_iter().for_each(Making::end);
         let copy = self.copies.lock().remove(folder);
         if let Some(copy) = copy {
             copy.replica.retire();
@@ -216,6 +372,8 @@ impl Cluster {
 
     /// Leaves: other members see it at once. Copies are closed.
     pub(super) fn leave(&self) {
+        let makings = std::mem::take(&mut *self.makings.lock());
+        makings.into_values().for_each(Making::end);
         drop(self.members.lock().take());
         let copies = std::mem::take(&mut *self.copies.lock());
         drop(copies);

@@ -32,6 +32,10 @@ pub struct DatabaseReport {
     pub epoch: u64,
     /// First commit that its log has still.
     pub oldest: u64,
+    /// Bytes of its log.
+    pub bytes: u64,
+    /// Commit of the newest image in the store.
+    pub image: Option<u64>,
     /// Last commit that each node shows, by name.
     pub positions: BTreeMap<String, u64>,
 }
@@ -83,11 +87,7 @@ impl Report {
         let stream = keys.database(folder)?;
         let lease = stores.coordination.get(&stream)?;
         let lease = lease.and_then(|entry| Lease::decode(&entry.value));
-        let oldest = match stores.log.read(&stream, 1, 1) {
-            Ok(_) => 1,
-            Err(StoreError::Trimmed { oldest, .. }) => oldest,
-            Err(error) => return Err(error),
-        };
+        let oldest = stores.log.oldest(&stream)?;
         let position = |seen: &SeenMember| {
             let position = seen.member.positions.get(folder)?;
             Some((seen.member.node.clone(), *position))
@@ -97,6 +97,8 @@ impl Report {
             epoch: lease.as_ref().map_or(0, |lease| lease.epoch),
             leader: lease.filter(|lease| !lease.released).map(|lease| lease.node),
             oldest,
+            bytes: stores.log.bytes(&stream)?,
+            image: super::upkeep::newest_image(stores, keys, folder)?,
             positions: members.iter().filter_map(position).collect(),
         })
     }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use telar_cluster::keys::Keys;
 use telar_cluster::store::{Entry, PutIf, Stores, VALUE_BYTES_MAX, Version, random};
 use telar_db::query::QueryError;
+use telar_db::query::cypher::Secret;
 
 use super::super::Dbms;
 use super::super::failure::{invalid, storage};
@@ -19,26 +20,39 @@ use super::super::store::{make_private, write_json};
 use super::{Cluster, store_failed};
 
 /// File by which a server's folder knows its cluster.
-const MARK: &str = "cluster.json";
+pub(super) const MARK: &str = "cluster.json";
 
 /// File that every database has.
-const DATABASE_MARK: &str = "FORMAT";
+pub(super) const DATABASE_MARK: &str = "FORMAT";
 
 /// Tries of a change that others come before.
 const TRIES: usize = 32;
 
 /// Identity of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Identity {
+pub(super) struct Identity {
     /// Version of the form.
     format: u32,
     /// Random number, so that two clusters of one name are not taken for each other.
     id: u64,
     /// Name of the default database, the same on all nodes.
-    default_database: String,
+    pub(super) default_database: String,
+    /// Secret by which nodes know each other: who can read the store may read everything.
+    #[serde(default)]
+    secret: String,
 }
 
 const FORMAT: u32 = 1;
+
+impl Identity {
+    /// A new cluster's.
+    pub(super) fn new(default: &str) -> Result<Self, QueryError> {
+        let number = || random().map_err(|e| store_failed("name a new cluster", &e));
+        let secret = format!("{:016x}{:016x}", number()?, number()?);
+        let default_database = default.to_owned();
+        Ok(Self { format: FORMAT, id: number()?, default_database, secret })
+    }
+}
 
 /// Name of a cluster's default database; none if the store has no such cluster.
 pub(super) fn default_database(stores: &Stores, keys: &Keys) -> Result<Option<String>, QueryError> {
@@ -59,17 +73,18 @@ fn read_identity(entry: &Entry) -> Result<Identity, QueryError> {
     }
 }
 
-/// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it.
+/// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it;
+/// returns the secret of its nodes.
 pub(super) fn identify(
     stores: &Stores,
     keys: &Keys,
     default: &str,
     path: &Path,
-) -> Result<(), QueryError> {
+) -> Result<Secret, QueryError> {
     if path.join(DATABASE_MARK).exists() {
         let message = format!(
-            "{} holds a database that belongs to no cluster: name another folder (store.path), \
-             and import what is in it",
+            "{} holds a database that belongs to no cluster: name another folder (store.path); \
+             `telar cluster init --from` begins a cluster with what is in it",
             path.display()
         );
         return Err(invalid(message));
@@ -88,15 +103,18 @@ pub(super) fn identify(
         return Err(invalid(message));
     }
     match known {
-        Some(known) if known == found => Ok(()),
-        Some(_) => Err(invalid(format!(
-            "{} belongs to another cluster than '{}' in this store (cluster.store, cluster.name)",
-            path.display(),
-            keys.cluster()
-        ))),
-        None => write_mark(path, &folder, &mark, &found)
-            .map_err(|e| storage(&format!("cannot write {}", mark.display()), e)),
+        Some(known) if known == found => {}
+        Some(_) => {
+            return Err(invalid(format!(
+                "{} belongs to another cluster than '{}' in this store (cluster.store, \
+                 cluster.name)",
+                path.display(),
+                keys.cluster()
+            )));
+        }
+        None => write_mark(path, &found)?,
     }
+    Ok(Secret::new(found.secret))
 }
 
 /// The identity in the store; made if there is none and `may_found`.
@@ -117,8 +135,7 @@ fn found(
                 keys.cluster()
             )));
         }
-        let id = random().map_err(wrong)?;
-        let made = Identity { format: FORMAT, id, default_database: default.to_owned() };
+        let made = Identity::new(default)?;
         let value = serde_json::to_vec(&made).map_err(|e| storage("cannot found a cluster", e))?;
         entry = match stores.coordination.put_if(&key, Version::ABSENT, &value).map_err(wrong)? {
             PutIf::Won(_) => return Ok(made),
@@ -132,7 +149,7 @@ fn found(
     read_identity(&entry)
 }
 
-fn read_mark(mark: &Path) -> Result<Option<Identity>, QueryError> {
+pub(super) fn read_mark(mark: &Path) -> Result<Option<Identity>, QueryError> {
     match std::fs::read(mark) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(e) => Err(storage(&format!("cannot read {}", mark.display()), e)),
@@ -142,13 +159,19 @@ fn read_mark(mark: &Path) -> Result<Option<Identity>, QueryError> {
     }
 }
 
-fn write_mark(path: &Path, folder: &Path, mark: &Path, identity: &Identity) -> std::io::Result<()> {
-    std::fs::create_dir_all(path)?;
-    make_private(folder)?;
-    let new = folder.join("cluster.json.new");
-    write_json(&new, identity)?;
-    std::fs::rename(&new, mark)?;
-    std::fs::File::open(folder)?.sync_all()
+/// Marks the server's folder `path` as one of a cluster.
+pub(super) fn write_mark(path: &Path, identity: &Identity) -> Result<(), QueryError> {
+    let folder = path.join("dbms");
+    let mark = folder.join(MARK);
+    let write = || {
+        std::fs::create_dir_all(path)?;
+        make_private(&folder)?;
+        let new = folder.join("cluster.json.new");
+        write_json(&new, identity)?;
+        std::fs::rename(&new, &mark)?;
+        std::fs::File::open(&folder)?.sync_all()
+    };
+    write().map_err(|e| storage(&format!("cannot write {}", mark.display()), e))
 }
 
 /// Refuses a server's folder whose databases are copies, for a server without a cluster.

@@ -27,6 +27,9 @@ pub(crate) struct CopyStanding {
     pub(crate) behind: u64,
     /// True if it does nothing any more.
     pub(crate) stopped: bool,
+    /// Bytes of its log in the store, and whether that takes no more: 0 unless the node leads.
+    pub(crate) log_bytes: u64,
+    pub(crate) log_full: bool,
 }
 
 impl Dbms {
@@ -46,6 +49,8 @@ impl Dbms {
                 epoch: copy.replica.epoch(),
                 behind: furthest.saturating_sub(own),
                 stopped: copy.replica.stopped().is_some(),
+                log_bytes: copy.log.bytes(),
+                log_full: copy.log.is_full(),
             })
         };
         let copies = self.folders().into_iter().filter_map(standing).collect();

@@ -6,10 +6,12 @@ mod connections;
 mod crash;
 mod databases;
 mod follow;
+mod founding;
 mod images;
 mod login;
 mod roles;
 mod transactions;
+mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;

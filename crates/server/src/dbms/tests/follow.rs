@@ -334,6 +334,28 @@ fn a_log_that_is_not_kept_brings_a_new_copy() {
 }
 
 #[test]
+fn a_database_that_is_stopped_at_the_source_is_kept() {
+    let source = source();
+    run(&source.admin(), "CREATE DATABASE shop");
+    run_on(&source.admin(), "shop", "CREATE (:Item)");
+    let follower = follow(&source);
+    follower.catch_up(&source, "shop");
+    run(&source.admin(), "STOP DATABASE shop");
+    eventually("a trouble", || {
+        let message = follower.seen("shop").message;
+        message.contains("it was stopped").then_some(())
+    });
+    std::thread::sleep(Duration::from_millis(2500));
+    let count = "MATCH (i:Item) RETURN count(i)";
+    assert_eq!(run_on(&follower.admin(), "shop", count), ["1"]);
+    run(&source.admin(), "START DATABASE shop");
+    run_on(&source.admin(), "shop", "CREATE (:Item)");
+    follower.catch_up(&source, "shop");
+    assert_eq!(run_on(&follower.admin(), "shop", count), ["2"]);
+    assert_eq!(follower.seen("shop").images, 1);
+}
+
+#[test]
 fn databases_that_are_made_anew_are_copied_anew_but_not_another_server() {
     let mut source = source();
     run(&source.admin(), "CREATE DATABASE shop");
@@ -378,6 +400,9 @@ fn whoever_may_not_follow_hears_why() {
     assert_eq!(failure.code, UNAVAILABLE);
     drop(user(source.dbms(), "ann", "writer"));
     trouble(&Follower::of(source.asking("ann", "password of ann")), "no administrator");
+    let named = DbmsSettings { default_database: "graph".into(), ..settings() };
+    let named = Source::with(named, false);
+    trouble(&Follower::of(named.asking("neo4j", PASSWORD)), "store.default_database");
     let mut other = source.asking("neo4j", PASSWORD);
     other.ca = Some("/nowhere".into());
     other.url = "https://localhost:1".parse().unwrap();

@@ -4,7 +4,7 @@
 
 Starts three nodes over a store in FOLDER. One writer, by managed transactions over neo4j://, counts and adds nodes,
 while a reader follows it with bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started
-again. In the end every node has every acknowledged commit once, and none that was refused. With --strict writes have to
+again. Then a node hangs until the log goes on without it, and the disk of another is lost. In the end every node has every acknowledged commit once, and none that was refused. With --strict writes have to
 be back in time, too: for a machine where nobody else is at work.
 
 Prints one line per check, figures, and the sum; the exit code says whether all held.
@@ -12,6 +12,7 @@ Prints one line per check, figures, and the sum; the exit code says whether all 
 
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ NODES = ("a", "b", "c")
 # Neo4j's words for a node that leads not.
 NOT_A_LEADER = "Neo.ClientError.Cluster.NotALeader"
 SECONDS_TO_WRITE_MAX = 8
+# For how long the log waits for a node that is silent.
+SECONDS_KEPT = 8
 
 
 class Node:
@@ -44,7 +47,7 @@ class Node:
         before = log.stat().st_size if log.exists() else 0
         command = [self.telar, "serve", str(self.folder / self.name), "--no-http", "--bolt", self.bolt]
         command += ["--cluster", f"dir:{self.folder / 'store'}", "--node", self.name]
-        command += ["--set", f"auth.initial_password={PASSWORD}"]
+        command += ["--set", f"auth.initial_password={PASSWORD}", "--set", f"cluster.keep={SECONDS_KEPT}s"]
         self.process = subprocess.Popen(command, stdout=log.open("ab"), stderr=subprocess.STDOUT)
         until = time.monotonic() + 60
         while time.monotonic() < until:
@@ -189,7 +192,8 @@ class Load:
         self.stale, self.pause, self.errors = 0, 0.0, []
         self.ended = threading.Event()
         self.bookmarks = None
-        self.threads = [threading.Thread(target=self.write), threading.Thread(target=self.read)]
+        # What fails elsewhere ends the program, whatever they do.
+        self.threads = [threading.Thread(target=work, daemon=True) for work in (self.write, self.read)]
         for thread in self.threads:
             thread.start()
 
@@ -296,6 +300,56 @@ def handed_over(nodes):
     check("no transaction fails in a rolling restart", not load.errors, load.errors)
 
 
+def log_begins(nodes, node):
+    """The commit at which the log begins, and the last one of a node, as the store shows them."""
+    telar, store = node.telar, f"dir:{node.folder / 'store'}"
+    shown = subprocess.run([telar, "cluster", "status", store], capture_output=True, text=True).stdout
+    rows = [[cell.strip() for cell in line.strip("│").split("┆")] for line in shown.splitlines() if "┆" in line]
+    header = next(row for row in rows if row[0] == "database")
+    row = next(row for row in rows if row[0] == "telar")
+    at = row[header.index(f"at {node.name}")].split()[0]
+    return int(row[header.index("log from")]), 0 if at == "-" else int(at)
+
+
+def events(node):
+    try:
+        with node.driver() as driver, driver.session() as session:
+            return session.run("MATCH (e:Event) RETURN count(e)").single().value()
+    except (DriverError, Neo4jError):
+        # Its copy is being made.
+        return -1
+
+
+def left_behind(nodes):
+    """A node that hangs for long, and one whose disk is lost, begin with an image of the database."""
+    load = Load(nodes)
+    until("the first commits", lambda: len(load.acknowledged) > 20)
+    leader = until("a leader", lambda: leader_of(nodes))
+    hangs, lost = (node for node in nodes if node is not leader)
+    hangs.process.send_signal(signal.SIGSTOP)
+
+    def is_behind():
+        begins, at = log_begins(nodes, hangs)
+        return begins > at + 1
+    until("the log goes on without it", is_behind)
+    hangs.process.send_signal(signal.SIGCONT)
+    before = len(load.acknowledged)
+    until("more commits", lambda: len(load.acknowledged) > before + 20)
+    until(f"{hangs.name} is back", lambda: events(hangs) > 0)
+    lost.kill()
+    shutil.rmtree(lost.folder / lost.name)
+    before = len(load.acknowledged)
+    until("more commits", lambda: len(load.acknowledged) > before + 20)
+    lost.start()
+    load.end()
+    check("the log was trimmed", log_begins(nodes, leader)[0] > 1)
+    expected = events(leader)
+    for node in nodes:
+        until(f"all commits at {node.name}", lambda: events(node) == expected)
+        check(f"{node.name} has every commit", True)
+    check("no transaction fails meanwhile", not load.errors, load.errors)
+
+
 def main():
     telar, folder = sys.argv[1], Path(sys.argv[2])
     kills = int(next((argument for argument in sys.argv[3:] if argument.isdecimal()), 3))
@@ -311,6 +365,7 @@ def main():
         commands(nodes)
         failovers(nodes, kills)
         handed_over(nodes)
+        left_behind(nodes)
     finally:
         for node in nodes:
             if node.process.poll() is None:

@@ -191,3 +191,21 @@ fn limits_that_let_nothing_through_are_refused() {
     }
     assert!(tried > 15, "{tried}");
 }
+
+#[test]
+fn files_of_packaging_name_settings_that_are_there() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/packaging"));
+    let variables: Vec<_> = SETTINGS.iter().map(Setting::variable).collect();
+    let mut found = 0;
+    for file in ["Dockerfile", "compose.yaml", "kubernetes.yaml"] {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        let is_name = |c: char| c.is_ascii_uppercase() || c == '_';
+        for name in text.split(|c| !is_name(c)).filter(|word| word.starts_with("TELAR_")) {
+            // What an operator is asked for, in a file of Docker's.
+            let known = name == "TELAR_PASSWORD" || variables.iter().any(|known| known == name);
+            assert!(known, "{file}: there is no setting {name}");
+            found += 1;
+        }
+    }
+    assert!(found > 12, "{found}");
+}

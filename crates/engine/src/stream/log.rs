@@ -1,7 +1,7 @@
 //! The log as it is: records after a commit, in groups that a copy [applies](crate::Engine::apply).
 //!
-//! What is delivered is on disk and published, as with the change stream. The records were checked
-//! when they were read from the files and get checksums of their own for the way.
+//! Records are delivered once they are on disk and published, as by the change stream. They were
+//! checked when they were read from the files, and get checksums of their own for the way.
 
 use std::time::Duration;
 

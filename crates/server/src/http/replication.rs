@@ -105,7 +105,7 @@ impl TryFrom<String> for Follower {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OfImage {
-    /// Who asks, if the log after the image is to be kept.
+    /// Name of the follower, if the log after the image is to be kept for it.
     follower: Option<Follower>,
 }
 
@@ -183,7 +183,7 @@ pub(crate) struct OfLog {
     /// Seconds to wait for a commit.
     #[serde(default)]
     wait: u64,
-    /// Who asks, if the log is to be kept for it.
+    /// Name of the follower, if the log is to be kept for it.
     follower: Option<Follower>,
 }
 

@@ -38,7 +38,7 @@ const PORT: u16 = 7474;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for the next bytes of a body.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a wait looks at the stop flag.
+/// Time between two looks of a wait at the stop flag.
 const TICK: Duration = Duration::from_millis(100);
 /// Longest error message that is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;

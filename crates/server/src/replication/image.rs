@@ -41,7 +41,7 @@ impl Image {
     /// Copies the newest commit of a database into files, while readers and writers go on.
     ///
     /// # Errors
-    /// Those of a backup: a database in memory has none.
+    /// Errors of a backup: a database in memory has none.
     pub fn take(database: &Database) -> Result<Self, telar_db::Error> {
         let failed = |action: &'static str, path: &Path| {
             let path = path.to_owned();

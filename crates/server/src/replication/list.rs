@@ -38,7 +38,7 @@ pub struct List {
 /// Asks a source for its databases.
 ///
 /// # Errors
-/// Those of the request, and [`Error::Broken`] if the answer is no list.
+/// Errors of the request, and [`Error::Broken`] if the answer is no list.
 pub fn fetch(client: &Client) -> Result<List, Error> {
     let bytes = client.get("/databases", ANSWER_TIME)?.whole(LIST_BYTES_MAX)?;
     let wrong = |why| Error::Broken(format!("{}: no list of databases: {why}", client.url()));

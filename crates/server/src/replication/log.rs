@@ -64,7 +64,7 @@ impl Answer {
     /// Reads an encoded answer; the records themselves are checked when they are applied.
     ///
     /// # Errors
-    /// What is wrong with it, for people.
+    /// A fault of the answer, for people.
     pub fn decode(bytes: &[u8]) -> Result<Self, String> {
         let Some((head, frames)) = bytes.split_at_checked(HEAD_BYTES) else {
             return Err(format!("an answer of {} bytes is no log", bytes.len()));
@@ -157,7 +157,7 @@ pub struct Ask<'a> {
 /// Asks a source for records.
 ///
 /// # Errors
-/// Those of the request, and [`Error::Broken`] if the answer is none.
+/// Errors of the request, and [`Error::Broken`] if the answer is none.
 pub fn fetch(client: &Client, ask: &Ask<'_>) -> Result<Answer, Error> {
     let Ask { name, identity, after, wait, follower } = ask;
     let (after, wait_time, wait) = (after.get(), wait, wait.as_secs());

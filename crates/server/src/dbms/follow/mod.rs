@@ -50,7 +50,7 @@ use standing::Standing;
 /// A server's part of following another one.
 #[derive(Debug)]
 pub(super) struct Follow {
-    /// How the source is asked.
+    /// Address of the source, and credentials for it.
     asking: Asking,
     copies: Mutex<Copies>,
     /// Lag and troubles by database.

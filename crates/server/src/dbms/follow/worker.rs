@@ -37,9 +37,9 @@ const LAG_SHOWN: Duration = Duration::from_secs(30);
 /// Failure of a step.
 #[derive(Debug)]
 pub(super) enum Failed {
-    /// Of a request, or of what came.
+    /// A request failed, or its answer is broken.
     Source(Error),
-    /// Of what is here.
+    /// The copy, or the server itself, refuses it.
     Here(String),
 }
 

@@ -88,6 +88,11 @@ pub use telar_engine::{
     Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
     Violation, WeakEngine as WeakDatabase, WriteWait, machine_memory_bytes, maintenance,
 };
+/// Records of the log of a database, as a copy applies them.
+pub mod log {
+    pub use telar_engine::wal::{LogGroup, PAYLOAD_BYTES_MAX as RECORD_BYTES_MAX};
+    pub use telar_engine::{LogPlace, LogReader, LogRecords};
+}
 pub use telar_graph::{
     CommitTs, Counts, Direction, EdgeId, EdgeTypeId, EntryFilter, Expansion, Graph, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, Statistics,

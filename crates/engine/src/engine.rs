@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::path::Path;
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
@@ -14,6 +15,7 @@ use crate::background::Background;
 use crate::bulk::{BulkLoad, BulkOptions};
 use crate::catalog::EdgeTypeOptions;
 use crate::error::Error;
+use crate::graph::LogWanted;
 use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::recovery::follow;
 use crate::schema::build;
@@ -21,7 +23,7 @@ use crate::settings::Settings;
 use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
-use crate::stream::ChangeStream;
+use crate::stream::{ChangeStream, LogPlace, LogReader};
 use crate::transaction::{Committed, Isolation, Transaction};
 use crate::wal::{Durability, GroupSink, LogGroup};
 use crate::{eviction, recovery};
@@ -459,6 +461,32 @@ impl Engine {
     /// [`Error::NotRetained`], [`Error::File`].
     pub fn changes_since_owned(&self, after: CommitTs) -> Result<ChangeStream<'static>, Error> {
         ChangeStream::new(Handle::Owned(Arc::clone(&self.shared)), after.get())
+    }
+
+    /// The records of the log after `after`, as a copy [applies](Self::apply) them.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] names the oldest timestamp that can be asked from; a database in
+    /// memory has no log. [`Error::File`].
+    pub fn log_after(&self, after: CommitTs) -> Result<LogReader<'_>, Error> {
+        LogReader::new(Handle::Borrowed(&self.shared), after.get())
+    }
+
+    /// As [`log_after`](Self::log_after), from a place that a reader of this opening of the
+    /// database has reached, without a search.
+    #[must_use]
+    pub fn log_at(&self, place: LogPlace) -> LogReader<'_> {
+        LogReader::at(Handle::Borrowed(&self.shared), place)
+    }
+
+    /// Keeps the log after a commit for those who [read](Self::log_after) it, whatever checkpoints
+    /// no longer need, but not more than `bytes_max` of it. It holds for `time`, until the next
+    /// call, or until the database is closed.
+    pub fn keep_log(&self, after: CommitTs, bytes_max: u64, time: Duration) {
+        if let Some(durable) = &self.shared.durable {
+            let until = Instant::now() + time;
+            *durable.log_wanted.lock() = Some(LogWanted { after: after.get(), bytes_max, until });
+        }
     }
 
     /// The oldest and the newest timestamp a snapshot can be opened at; `None` if no history is

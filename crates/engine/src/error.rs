@@ -230,8 +230,9 @@ pub enum Error {
     },
     /// The database is a copy of a replicated one: only its log may change it.
     #[error(
-        "{} is a copy of a replicated database, which only its cluster may change: use the \
-         cluster's servers (telar serve --cluster); to have it apart, restore a backup of it",
+        "{} is a copy of another database, whose commits come from there: use the servers of its \
+         cluster (telar serve --cluster), or the server that follows (telar serve --follow), which \
+         `telar promote` ends; to have it apart, restore a backup of it",
         path.display()
     )]
     IsACopy {

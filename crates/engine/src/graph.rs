@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use parking_lot::Mutex;
 use telar_graph::{CommitTs, Direction};
@@ -69,6 +70,19 @@ pub(crate) struct Durable {
     pub(crate) checkpoint_ts: AtomicU64,
     /// Outcomes of the last checkpoints.
     pub(crate) checkpoints: CheckpointHistory,
+    /// The log that is wanted by others, if any is.
+    pub(crate) log_wanted: Mutex<Option<LogWanted>>,
+}
+
+/// Log that is kept for those who follow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogWanted {
+    /// Everything after this commit is wanted.
+    pub(crate) after: u64,
+    /// Most bytes that are kept.
+    pub(crate) bytes_max: u64,
+    /// Time at which it is not wanted any more.
+    pub(crate) until: Instant,
 }
 
 impl Drop for Durable {

@@ -111,7 +111,7 @@ pub use settings::{Retention, Settings};
 pub use shared::MemoryUse;
 pub use snapshot::{Adjacency, Reader, Registration as TransactionSnapshot, Snapshot};
 pub use stop::Interrupt;
-pub use stream::{Change, ChangeStream, CommitChanges};
+pub use stream::{Change, ChangeStream, CommitChanges, LogPlace, LogReader, LogRecords};
 pub use telar_graph::{ConstraintKind, IndexKind, IndexState, PropertyType, SchemaKind};
 pub use transaction::{Committed, Isolation, Transaction};
 pub use wal::Durability;

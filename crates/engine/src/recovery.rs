@@ -99,6 +99,7 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
         progress: Mutex::new(progress),
         checkpoint_ts: AtomicU64::new(checkpoint_ts),
         checkpoints: CheckpointHistory::default(),
+        log_wanted: Mutex::default(),
     });
     Ok(shared)
 }

@@ -15,7 +15,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod changes;
-mod copy_mark;
+pub(crate) mod copy_mark;
 mod fresh;
 pub(crate) mod identity;
 mod lock;

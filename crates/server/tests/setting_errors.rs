@@ -15,7 +15,7 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 26] = [
+const SILENT: [&str; 27] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -41,6 +41,7 @@ const SILENT: [&str; 26] = [
     "shutdown.grace",
     "tls.required",
     "cluster.role",
+    "follow.keep",
     "cluster.keep",
 ];
 
@@ -296,6 +297,10 @@ fn at_start() -> Vec<(&'static str, String)> {
         let name = format!("cluster.name={name}");
         start(&[path.to_str().unwrap(), "--cluster", store, "--node", node, "--set", &name])
     };
+    let follow = |setting: &str| {
+        let path = folder.path().join("copy");
+        start(&[path.to_str().unwrap(), "--follow", "https://127.0.0.1:1", "--set", setting])
+    };
     let with_ca = ["--cluster", &in_folder, "--node", "a", "--set", "cluster.ca=/dev/null/ca.pem"];
     let path = folder.path().join("node");
     vec![
@@ -309,6 +314,10 @@ fn at_start() -> Vec<(&'static str, String)> {
         ("store.default_database", set("store.default_database=no!")),
         ("log.file", set("log.file=/dev/null/at/log")),
         ("log.audit", set("log.audit=/dev/null/at/audit.log")),
+        ("follow.address", start(&["--memory", "--set", "follow.address=http://127.0.0.1:1"])),
+        ("follow.user", set("follow.password=secret")),
+        ("follow.password", set("follow.user=ann")),
+        ("follow.ca", follow("follow.ca=/dev/null/ca.pem")),
         ("cluster.store", node("dir:/dev/null/store", "a", "graph")),
         ("cluster.node", node(&in_folder, "a/b", "graph")),
         ("cluster.name", node(&in_folder, "a", "graph/s")),

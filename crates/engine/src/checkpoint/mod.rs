@@ -73,8 +73,13 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
 /// the archive keeps them if there is one.
 pub(crate) fn cut_log(shared: &Shared, durable: &Durable, at: u64) -> Result<(), Error> {
     durable.wal.rotate()?;
-    let bytes_max = shared.settings.log_archive_bytes_max;
-    archive::keep(durable.store.root(), bytes_max, at, shared.history.log_floor_at(at))?;
+    let followed = durable.log_wanted.lock().filter(|wanted| Instant::now() < wanted.until);
+    let wanted = archive::Wanted {
+        bytes_max: shared.settings.log_archive_bytes_max,
+        floor: shared.history.log_floor_at(at),
+        followers: followed.map(|wanted| (wanted.after, wanted.bytes_max)),
+    };
+    archive::keep(durable.store.root(), at, wanted)?;
     durable.wal.truncate_before(at)?;
     Ok(())
 }

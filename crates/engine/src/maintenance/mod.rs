@@ -7,6 +7,7 @@
 //! - [`restore()`]: from a full backup and the incremental ones after it to any commit between.
 //! - [`check()`]: every checksum and invariant, of a database or a backup; goes on after a finding.
 //! - [`repair()`]: rebuilds what can be rebuilt without guessing, into a new directory.
+//! - [`promote_copy()`]: makes a copy of a log a database of its own.
 //! - [`Staging`]: where a new database is put together before it gets its name.
 //! - [`compact()`], [`upgrade()`]: the store without free pages; older formats.
 //! - [`Health`]: what to watch while it runs.
@@ -20,6 +21,7 @@ mod compact;
 mod health;
 mod image;
 mod manifest;
+mod promote;
 mod reindex;
 mod repair;
 mod restore;
@@ -32,6 +34,7 @@ pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};
 pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
 pub use manifest::{BasedOn, FileEntry, Manifest};
+pub use promote::promote_copy;
 pub use repair::{RepairOptions, Repaired, repair};
 pub use restore::{RestoreOptions, RestorePoint, Restored, restore};
 pub use staging::Staging;

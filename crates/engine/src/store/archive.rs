@@ -26,16 +26,31 @@ pub(crate) fn path(root: &Path) -> PathBuf {
     root.join("archive")
 }
 
-/// Keeps the log files that hold nothing after `checkpoint_ts`, up to `bytes_max` in all, but all
-/// that hold something after `floor`, for the change stream.
-pub(crate) fn keep(
-    root: &Path,
-    bytes_max: u64,
-    checkpoint_ts: u64,
-    floor: u64,
-) -> Result<(), Error> {
+/// Reasons to keep log files.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wanted {
+    /// Bytes that are kept for backups.
+    pub(crate) bytes_max: u64,
+    /// The change stream wants everything after this commit.
+    pub(crate) floor: u64,
+    /// Those who follow want everything after the first, up to the second number of bytes.
+    pub(crate) followers: Option<(u64, u64)>,
+}
+
+impl Wanted {
+    /// True if a file is kept whose last commit is `last_ts`, in an archive of `total` bytes.
+    fn keeps(&self, last_ts: u64, total: u64) -> bool {
+        let follows = |(after, bytes_max)| last_ts > after && total <= bytes_max;
+        total <= self.bytes_max || last_ts > self.floor || self.followers.is_some_and(follows)
+    }
+}
+
+/// Keeps the log files that hold nothing after `checkpoint_ts`, as far as they are wanted.
+pub(crate) fn keep(root: &Path, checkpoint_ts: u64, wanted: Wanted) -> Result<(), Error> {
     let directory = path(root);
-    let keeps = bytes_max > 0 || floor < checkpoint_ts;
+    let keeps = wanted.bytes_max > 0
+        || wanted.floor < checkpoint_ts
+        || wanted.followers.is_some_and(|(after, most)| after < checkpoint_ts && most > 0);
     if !keeps && !directory.exists() {
         return Ok(());
     }
@@ -60,7 +75,7 @@ pub(crate) fn keep(
         let ends: Vec<u64> = files.iter().skip(1).map(|(first_ts, ..)| first_ts - 1).collect();
         for (at, (_, file, bytes)) in files.into_iter().enumerate() {
             let last_ts = ends.get(at).copied().unwrap_or(checkpoint_ts);
-            if total <= bytes_max || last_ts > floor {
+            if wanted.keeps(last_ts, total) {
                 break;
             }
             fs::remove_file(file)?;

@@ -17,6 +17,7 @@
 //! commits is a look at two words every few milliseconds.
 
 mod change;
+mod log;
 mod time;
 
 use std::time::{Duration, Instant};
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 use telar_graph::CommitTs;
 
 pub use change::{Change, CommitChanges};
+pub use log::{LogPlace, LogReader, LogRecords};
 pub(crate) use time::commit_at_time;
 
 use crate::error::Error;
@@ -52,6 +54,48 @@ fn follower(shared: &Shared, after: u64) -> Option<Follower> {
     Some(Follower::new(wal_path(root), archive::path(root), after))
 }
 
+/// How far commits are both visible and on disk.
+fn limit(shared: &Shared) -> u64 {
+    let published = shared.clock.published();
+    match &shared.durable {
+        Some(d) => published.min(d.wal.durable_ts()),
+        None => published,
+    }
+}
+
+/// Waits up to `timeout` for a commit after `last`; returns how far commits go, if there is one.
+fn await_after(shared: &Shared, last: u64, timeout: Duration) -> Result<Option<u64>, Error> {
+    let begun = Instant::now();
+    let mut pause = Duration::from_micros(50);
+    loop {
+        let limit = limit(shared);
+        if limit > last {
+            return Ok(Some(limit));
+        }
+        shared.check_log()?;
+        let left = timeout.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Ok(None);
+        }
+        std::thread::sleep(pause.min(left));
+        pause = (2 * pause).min(PAUSE_MAX);
+    }
+}
+
+fn not_retained(shared: &Shared, asked: u64, oldest: Option<u64>) -> Error {
+    let newest = shared.clock.published();
+    Error::NotRetained {
+        asked: CommitTs::from_raw(asked),
+        oldest: CommitTs::from_raw(oldest.unwrap_or(newest).min(newest)),
+        newest: CommitTs::from_raw(newest),
+    }
+}
+
+fn unreadable(shared: &Shared, source: std::io::Error) -> Error {
+    let root = shared.durable.as_ref().map(|d| wal_path(d.store.root()));
+    Error::File { action: "cannot read the log in", path: root.unwrap_or_default(), source }
+}
+
 impl<'e> ChangeStream<'e> {
     pub(crate) fn new(shared: Handle<'e>, after: u64) -> Result<Self, Error> {
         let published = shared.clock.published();
@@ -78,17 +122,11 @@ impl<'e> ChangeStream<'e> {
     }
 
     fn not_retained(&self, oldest: Option<u64>) -> Error {
-        let newest = self.shared.clock.published();
-        Error::NotRetained {
-            asked: CommitTs::from_raw(self.last),
-            oldest: CommitTs::from_raw(oldest.unwrap_or(newest).min(newest)),
-            newest: CommitTs::from_raw(newest),
-        }
+        not_retained(&self.shared, self.last, oldest)
     }
 
     fn unreadable(&self, source: std::io::Error) -> Error {
-        let root = self.shared.durable.as_ref().map(|d| wal_path(d.store.root()));
-        Error::File { action: "cannot read the log in", path: root.unwrap_or_default(), source }
+        unreadable(&self.shared, source)
     }
 
     /// The timestamp of the last commit delivered, or the one the stream began after: what to go on
@@ -98,15 +136,6 @@ impl<'e> ChangeStream<'e> {
         CommitTs::from_raw(self.last)
     }
 
-    /// How far commits are both visible and on disk.
-    fn limit(&self) -> u64 {
-        let published = self.shared.clock.published();
-        match &self.shared.durable {
-            Some(d) => published.min(d.wal.durable_ts()),
-            None => published,
-        }
-    }
-
     /// The next commit; waits up to `timeout` for one. `None` if none came.
     ///
     /// # Errors
@@ -114,16 +143,8 @@ impl<'e> ChangeStream<'e> {
     /// [`Error::Log`], [`Error::File`], [`Error::Damaged`] if it cannot be read. The stream stays
     /// where it is.
     pub fn next_within(&mut self, timeout: Duration) -> Result<Option<CommitChanges>, Error> {
-        let begun = Instant::now();
-        let mut pause = Duration::from_micros(50);
-        while self.limit() <= self.last {
-            self.shared.check_log()?;
-            let left = timeout.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                return Ok(None);
-            }
-            std::thread::sleep(pause.min(left));
-            pause = (2 * pause).min(PAUSE_MAX);
+        if await_after(&self.shared, self.last, timeout)?.is_none() {
+            return Ok(None);
         }
         let ts = self.last + 1;
         let payload = match &mut self.follower {

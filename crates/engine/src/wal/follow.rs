@@ -128,7 +128,7 @@ fn files_in(directories: &[PathBuf]) -> io::Result<Vec<(u64, PathBuf)>> {
 impl Follower {
     /// Begins after commit `after`; looks into `log` first and `archive` second.
     pub(crate) fn new(log: PathBuf, archive: PathBuf, after: u64) -> Self {
-        Self { directories: [log, archive], next_ts: after + 1, open: None }
+        Self { directories: [log, archive], next_ts: after.saturating_add(1), open: None }
     }
 
     /// The commit that is read next.

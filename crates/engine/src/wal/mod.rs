@@ -64,6 +64,7 @@ mod tests;
 pub use error::{Damage, RecordFault, WalError, WalErrorKind};
 pub use header::FORMAT_VERSION;
 pub use record::{PAYLOAD_BYTES_MAX, RECORD_ROOM, TIMESTAMP_MAX};
+pub(crate) use sink::frame_into;
 pub use sink::{GroupSink, LogGroup, SinkError};
 
 use std::time::Duration;

@@ -61,10 +61,21 @@ pub(crate) struct BadRecord {
     pub(crate) reason: String,
 }
 
+/// Appends the record of one payload to those of a group.
+pub(crate) fn frame_into(
+    frames: &mut Vec<u8>,
+    salt: u32,
+    ts: u64,
+    payload: &[u8],
+) -> Result<(), WalError> {
+    PreparedRecord::new(salt, payload)?.append_to(frames, ts);
+    Ok(())
+}
+
 /// Returns the record of one payload as a group of its own.
 pub(crate) fn frames_of_one(salt: u32, ts: u64, payload: &[u8]) -> Result<Vec<u8>, WalError> {
     let mut frames = Vec::new();
-    PreparedRecord::new(salt, payload)?.append_to(&mut frames, ts);
+    frame_into(&mut frames, salt, ts, payload)?;
     Ok(frames)
 }
 

@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod import;
 mod info;
+mod promote;
 mod reorder;
 mod repair;
 mod restore;
@@ -61,6 +62,8 @@ pub(crate) enum Command {
     Import(import::Options),
     /// Show what a database holds and what it costs
     Info(info::Options),
+    /// End following another server: the copies become databases of their own
+    Promote(promote::Options),
     /// Write a database anew, with neighbours near each other on disk and in memory
     Reorder(reorder::Options),
     /// Rebuild what can be rebuilt of a damaged database, in a new directory
@@ -89,6 +92,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::DemoWorker(options) => demo::run_worker(&options),
         Command::Import(options) => import::run(&options),
         Command::Info(options) => info::run(&options),
+        Command::Promote(options) => promote::run(&options),
         Command::Reorder(options) => reorder::run(&options),
         Command::Repair(options) => repair::run(&options),
         Command::Restore(options) => restore::run(&options),

@@ -21,6 +21,8 @@ use telar_server::dbms::{
 use telar_server::logs::{self, Destination, Watch};
 use telar_server::metrics::Metrics;
 use telar_server::net::tls::Certificate;
+use telar_server::replication::Credentials;
+use telar_server::replication::client::{Asking, SourceUrl};
 use telar_server::server::{Http, Server, Settings};
 use telar_server::{bolt, http};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -47,6 +49,7 @@ const GIVE_BACK: Duration = Duration::from_secs(2);
   telar serve graph.telar
   telar serve --memory --no-auth --bolt 127.0.0.1:0
   telar serve a.telar --cluster dir:/srv/store --node a
+  telar serve copy.telar --follow http://db.example:7474 --set follow.user=neo4j
   telar serve --config telar.toml --set limits.statement_timeout=1m")]
 pub(crate) struct Options {
     /// Directory of the databases, made if there is none [store.path]
@@ -87,6 +90,9 @@ pub(crate) struct Options {
     /// What this node is called in the cluster [cluster.node]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
+    /// Keep copies of the databases of a server, for reads: its HTTP address [follow.address]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["memory", "cluster"])]
+    follow: Option<SourceUrl>,
     /// Seconds that open transactions have to finish in when the server is told to stop
     /// [shutdown.grace: 10]
     #[arg(long, value_name = "SECONDS")]
@@ -118,6 +124,7 @@ impl Options {
             ("--tls-required", "tls.required", is(self.tls_required, "true")),
             ("--cluster", "cluster.store", self.cluster.clone()),
             ("--node", "cluster.node", self.node.clone()),
+            ("--follow", "follow.address", self.follow.as_ref().map(SourceUrl::to_string)),
             ("--grace", "shutdown.grace", self.grace.map(|s| s.to_string())),
         ];
         let said = all
@@ -163,6 +170,8 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
         backup_folder: config.backup_folder.clone(),
         audit_log: config.log_audit.clone(),
         cluster: cluster_settings(config),
+        follow: follow_settings(config),
+        follow_keep: config.follow_keep.0,
         shown: loaded.shown().into(),
     }
 }
@@ -181,6 +190,18 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
             bytes_max: config.cluster_log_bytes.0,
         },
         ca: config.cluster_ca.clone(),
+    })
+}
+
+/// The server that this one follows, if it does.
+fn follow_settings(config: &Config) -> Option<Asking> {
+    let login = config.follow_user.clone().zip(config.follow_password.clone());
+    let credentials =
+        login.map(|(user, password)| Credentials::Basic { user, password: password.0 });
+    Some(Asking {
+        url: config.follow_address.clone()?,
+        credentials: credentials.unwrap_or_default(),
+        ca: config.follow_ca.clone(),
     })
 }
 

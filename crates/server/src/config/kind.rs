@@ -10,6 +10,7 @@ use telar_db::{Durability, Retention};
 
 use crate::dbms::Isolations;
 use crate::http::{Allowed, Host, Origin};
+use crate::replication::SourceUrl;
 
 /// A type of values.
 pub trait Kind: Sized {
@@ -117,6 +118,18 @@ impl Kind for StoreUrl {
 
     fn show(&self) -> String {
         telar_cluster::store::without_password(&self.0)
+    }
+}
+
+impl Kind for SourceUrl {
+    const FORM: &'static str = "A URL: http://HOST:PORT, https://HOST:PORT";
+
+    fn read(text: &str) -> Result<Self, String> {
+        text.parse()
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
     }
 }
 

@@ -19,6 +19,7 @@ use telar_db::{Durability, Retention};
 
 use crate::dbms::Isolations;
 use crate::http::{self, Allowed};
+use crate::replication::SourceUrl;
 
 pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
 pub use load::{Loaded, Origin, Problem, load};
@@ -208,6 +209,19 @@ settings! {
     "cluster.ca" cluster_ca: Option<PathBuf> = None,
         "PEM file of the authorities that vouch for nodes that encrypt HTTP. Unset: those that this \
          machine trusts.";
+    "follow.address" follow_address: Option<SourceUrl> = None,
+        "HTTP address of a server of which this one keeps copies, for reads; `telar promote` ends \
+         that. Unset: it follows nobody.";
+    "follow.user" follow_user: Option<String> = None,
+        "User of that server, an administrator. Unset: nobody has to log in there.";
+    "follow.password" follow_password: Option<Password> = None,
+        "Password of that user.";
+    "follow.ca" follow_ca: Option<PathBuf> = None,
+        "PEM file of the authorities that vouch for that server's certificate. Unset: those that \
+         this machine trusts.";
+    "follow.keep" follow_keep: Bytes = Bytes(1 << 30),
+        "Log of each database that is kept after checkpoints for servers that follow this one and \
+         asked within a day.";
     "shutdown.grace" shutdown_grace: Duration = seconds(10),
         "How long open transactions may go on when the server is told to stop.";
 }
@@ -310,6 +324,17 @@ impl Config {
             all.push(
                 "cluster.log_bytes cannot be less than 16MiB: a group of commits may be as long",
             );
+        }
+        if self.follow_user.is_some() != self.follow_password.is_some() {
+            all.push("follow.user and follow.password need each other");
+        }
+        if self.follow_address.is_some() && self.store_memory {
+            all.push(
+                "a server with follow.address (--follow) keeps copies in a folder: name store.path",
+            );
+        }
+        if self.follow_address.is_some() && self.cluster_store.is_some() {
+            all.push("follow.address (--follow) and cluster.store (--cluster) exclude each other");
         }
         if self.user_share > 100 {
             all.push("limits.user_share is a percentage: 1 to 100");

@@ -11,6 +11,7 @@ use telar_db::query::{
 };
 use telar_db::{CommitTs, Isolation, QueryTransaction, Session, ValueMap};
 
+use super::audit::Event;
 use super::caller::{Caller, Identity, expired};
 use super::clients::Connected;
 use super::failure::forbidden;
@@ -213,6 +214,13 @@ impl Client {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Records that it was given a whole database.
+    pub(crate) fn audit_image(&self, database: &str) {
+        let (user, database) = (self.user().unwrap_or_default(), Some(database));
+        let event = Event { event: "image", user: &user, database, ..Event::default() };
+        self.dbms.audit.write(self.peer(), &event);
     }
 
     /// Who it is where places are shared out.

@@ -12,7 +12,9 @@ use telar_db::{Backend, Runtime, Session, Settings};
 
 use super::cluster::{LocalCopy, ReplicaBackend, TRANSFER, Transfer};
 use super::failure::{no_database, unavailable};
+use super::follow::FollowBackend;
 use super::{procedures, store};
+use crate::replication::log::Places;
 
 /// A database that clients can use. Whoever uses it holds it; its files are closed, and removed if
 /// it was dropped, when the last one lets go.
@@ -24,6 +26,8 @@ pub struct Database {
     backend: Arc<dyn Backend>,
     runtime: Arc<Runtime>,
     last_backup: Arc<LastBackup>,
+    /// Places of followers in its log.
+    places: Places,
     /// The copy that it is of a database of a cluster, and the number of that opening.
     copy: Option<(LocalCopy, u64)>,
     end: Mutex<Option<End>>,
@@ -71,6 +75,8 @@ pub(super) enum End {
     Stopped,
     /// This node led it, and leads no more.
     Deposed,
+    /// It was a copy of another server's database, and a newer one has come in its place.
+    Replaced,
 }
 
 /// A folder that is removed when this is dropped.
@@ -113,6 +119,17 @@ impl Database {
         Self::with_backend(name.into(), engine, Arc::new(backend), Some((copy, number)), backups)
     }
 
+    /// A copy of a database of the server at `address`.
+    pub(super) fn following(
+        name: impl Into<Arc<str>>,
+        engine: telar_db::Database,
+        address: String,
+        backups: Option<PathBuf>,
+    ) -> Self {
+        let backend = FollowBackend { engine: engine.clone(), address };
+        Self::with_backend(name.into(), engine, Arc::new(backend), None, backups)
+    }
+
     fn with_backend(
         name: Arc<str>,
         engine: telar_db::Database,
@@ -129,7 +146,8 @@ impl Database {
         }
         let runtime = Arc::new(Runtime::new(procedures));
         let (end, doomed, open) = (Mutex::default(), Doomed::default(), Arc::default());
-        Self { name, engine, backend, runtime, last_backup, copy, end, doomed, open }
+        let places = Places::default();
+        Self { name, engine, backend, runtime, last_backup, places, copy, end, doomed, open }
     }
 
     /// Opens the database in a folder, or makes one there; without a folder, one in memory.
@@ -156,6 +174,11 @@ impl Database {
     #[must_use]
     pub fn engine(&self) -> &telar_db::Database {
         &self.engine
+    }
+
+    /// Places of followers in its log.
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
     }
 
     /// The database as its sessions see it.
@@ -225,7 +248,10 @@ impl Database {
             Some(End::Deposed) if error.kind == ErrorKind::Terminated => {
                 self.copy().map_or(error, LocalCopy::not_a_leader)
             }
-            Some(End::Deposed) => error,
+            Some(End::Replaced) if error.kind == ErrorKind::Terminated => {
+                unavailable(&self.name, "a newer copy has come in its place: try again")
+            }
+            Some(End::Deposed | End::Replaced) => error,
         }
     }
 }

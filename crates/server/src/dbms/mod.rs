@@ -16,7 +16,8 @@
 //! - `database`: an open database, `procedures`: what can be called in it beside the built-in ones.
 //! - `passwords`, `attempts`: logging in, at a bounded cost.
 //! - `audit`: who did what, `observer`: who is told of every statement.
-//! - `cluster`: the same on several nodes.
+//! - `cluster`: the same on several nodes; `follow`: copies of another server's databases;
+//!   `followers`: servers that have copies of these databases.
 //! - `isolation`: how transactions are isolated.
 //! - `quota`: places, shared out among users, `routes`: where drivers turn.
 //! - `settings`: what can be set, `names`: what users and databases may be called.
@@ -31,6 +32,8 @@ mod clients;
 mod cluster;
 mod database;
 mod failure;
+mod follow;
+mod followers;
 mod isolation;
 mod names;
 mod observer;
@@ -54,10 +57,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use telar_db::Workers;
 use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::UserSettings;
 use telar_db::query::{QueryError, ShownDatabase};
+use telar_db::{CommitTs, Workers};
 
 use attempts::Attempts;
 use audit::{Audit, Event};
@@ -66,6 +69,8 @@ use clients::Clients;
 use cluster::{Cluster, Keeper, refuse_copies};
 use database::End;
 use failure::{no_database, storage, unavailable};
+use follow::{Follow, Lister};
+use followers::{Followers, REMEMBERED};
 use passwords::{Attempt, Passwords};
 use state::{Command, Given, State, User};
 use store::{Store, crash_point};
@@ -77,6 +82,8 @@ pub(crate) use cluster::ForNodes;
 pub use cluster::{Begun, ClusterSettings, DatabaseReport, Founding, Report, remove_member};
 pub use database::Database;
 pub use failure::Failure;
+pub(crate) use follow::Seen as FollowSeen;
+pub use follow::{Promoted, promote};
 pub use isolation::{
     Isolations, KEY as ISOLATION_KEY, level as isolation_level, name as isolation_name,
 };
@@ -120,6 +127,11 @@ pub struct Dbms {
     /// The cluster that it is a node of.
     cluster: Option<Cluster>,
     keeper: Mutex<Option<Keeper>>,
+    /// The server that it follows.
+    follow: Option<Follow>,
+    lister: Mutex<Option<Lister>>,
+    /// The servers that follow this one.
+    followers: Followers,
     /// Where drivers reach it: what is advertised, and where it listens.
     bolt: OnceLock<(Option<String>, SocketAddr)>,
 }
@@ -184,6 +196,17 @@ impl Dbms {
                 format!("the default database cannot be called '{name}' (store.default_database)");
             return Err(failure::invalid(message).into());
         }
+        if let Some(asking) = settings.follow.clone() {
+            let Some(path) = path else {
+                let message = "a server that follows needs a folder for copies (store.path)";
+                return Err(failure::invalid(message).into());
+            };
+            refuse_copies(path)?;
+            let follow = Follow::open(asking, path)?;
+            let of = (None, Some(follow));
+            return Self::with(None, Some(Store::open(path)?), of, settings);
+        }
+        path.map(follow::refuse_copies).transpose()?;
         if let Some(of) = settings.cluster.clone() {
             let Some(path) = path else {
                 return Err(
@@ -191,7 +214,7 @@ impl Dbms {
                 );
             };
             let cluster = Cluster::open(of, settings.engine, &name, path)?;
-            return Self::with(None, Some(Store::open(path)?), Some(cluster), settings);
+            return Self::with(None, Some(Store::open(path)?), (Some(cluster), None), settings);
         }
         path.map(refuse_copies).transpose()?;
         // First: its lock keeps other servers away from everything else.
@@ -199,7 +222,7 @@ impl Dbms {
         let default = Database::open(&name, path.map(Into::into), settings.engine, backups);
         let default = default.map_err(|e| unavailable(&name, &e.to_string()))?;
         let store = path.map(Store::open).transpose()?;
-        Self::with(Some(default), store, None, settings)
+        Self::with(Some(default), store, (None, None), settings)
     }
 
     /// A server of one database, in which nobody has to log in and nothing else lasts.
@@ -211,7 +234,8 @@ impl Dbms {
         let security = Security { enabled: false, ..Security::default() };
         let default_database = Arc::clone(database.name());
         let settings = DbmsSettings { default_database, security, ..DbmsSettings::default() };
-        Self::with(Some(database), None, None, settings).expect("INVARIANT: no file is touched")
+        Self::with(Some(database), None, (None, None), settings)
+            .expect("INVARIANT: no file is touched")
     }
 
     /// Says where drivers reach it: the address that is advertised, if any, and where it listens.
@@ -220,21 +244,26 @@ impl Dbms {
         let _ = self.bolt.set((advertised, listens));
     }
 
-    /// `default` is there without a cluster, and opened here in one.
+    /// `default` is there where it is no copy, and opened here in a cluster and of a follower.
     fn with(
         default: Option<Database>,
         store: Option<Store>,
-        cluster: Option<Cluster>,
+        (cluster, follow): (Option<Cluster>, Option<Follow>),
         settings: DbmsSettings,
     ) -> Result<Self, Failure> {
         let passwords = Passwords::new(&settings.security)?;
         let made = || first_state(&settings.security, &passwords);
-        let (state, first) = match (&cluster, &store) {
+        let (mut state, first) = match (&cluster, &store) {
             (Some(cluster), _) => cluster.load_or_make(made)?,
             (None, Some(store)) => store.load_or_make(made)?,
             (None, None) => (made()?, true),
         };
         let default_name = Arc::clone(&settings.default_database);
+        if let (Some(follow), Some(store)) = (&follow, &store)
+            && follow.reconcile(&mut state, store, &default_name)
+        {
+            store.save(&state)?;
+        }
         let audit_log = settings.audit_log.clone();
         let audit_log = audit_log.or_else(|| store.as_ref().map(Store::audit_path));
         let in_memory = telar_db::Settings::default();
@@ -245,6 +274,9 @@ impl Dbms {
             default: RwLock::new(Live::Reopening),
             cluster,
             keeper: Mutex::default(),
+            follow,
+            lister: Mutex::default(),
+            followers: Followers::default(),
             system: Arc::new(system.map_err(|e| unavailable(SYSTEM, &e.to_string()))?),
             state: RwLock::new(Arc::new(state)),
             change: Mutex::default(),
@@ -266,24 +298,22 @@ impl Dbms {
             store,
             settings,
         };
-        *dbms.default.write() = match default {
-            Some(default) => Live::Online(Arc::new(default)),
-            None => {
+        let default = match (default, &dbms.follow) {
+            (Some(default), _) => Live::Online(Arc::new(default)),
+            (None, Some(follow)) => match follow.folder(&default_name) {
+                Some(folder) => dbms.open_or_failed(&default_name, &folder),
+                None => Live::Failed(format!("it is being copied from {}", follow.address())),
+            },
+            (None, None) => {
                 dbms.remember(&dbms.state());
                 dbms.open_default_copy(&default_name)?
             }
         };
+        *dbms.default.write() = default;
         for (name, entry) in &dbms.state().databases {
             let live = match entry.online {
                 false => Live::Stopped(Weak::new()),
-                // A node of a cluster may have been away when it was made.
-                true => match dbms.open_other(name, &entry.folder, dbms.cluster.is_some()) {
-                    Ok(database) => Live::Online(Arc::new(database)),
-                    Err(e) => {
-                        tracing::error!("cannot open the database {name}: {}", e.message);
-                        Live::Failed(e.message)
-                    }
-                },
+                true => dbms.open_or_failed(name, &entry.folder),
             };
             dbms.others.write().insert(name.clone(), live);
         }
@@ -337,6 +367,18 @@ impl Dbms {
         Arc::clone(&self.state.read())
     }
 
+    /// Opens a database that is there; says why not, if it cannot be opened.
+    fn open_or_failed(&self, name: &str, folder: &str) -> Live {
+        // A node of a cluster may have been away when it was made.
+        match self.open_other(name, folder, self.cluster.is_some()) {
+            Ok(database) => Live::Online(Arc::new(database)),
+            Err(e) => {
+                tracing::error!("cannot open the database {name}: {}", e.message);
+                Live::Failed(e.message)
+            }
+        }
+    }
+
     /// Opens a database beside the default one, which is new or must be there.
     fn open_other(&self, name: &str, folder: &str, new: bool) -> Result<Database, QueryError> {
         let path = self.store.as_ref().map(|store| store.database(folder));
@@ -353,8 +395,13 @@ impl Dbms {
             let (number, engine) = opened?;
             return Ok(Database::replicated(name, (copy, number), engine, backups));
         }
-        Database::open(name, path, self.settings.engine, backups)
-            .map_err(|e| storage(&format!("cannot open the database '{name}'"), e))
+        let wrong = |e| storage(&format!("cannot open the database '{name}'"), e);
+        if let (Some(follow), Some(path)) = (&self.follow, &path) {
+            let engine = telar_db::Database::open_to_follow(path, self.settings.engine);
+            let engine = engine.map_err(wrong)?;
+            return Ok(Database::following(name, engine, follow.address(), backups));
+        }
+        Database::open(name, path, self.settings.engine, backups).map_err(wrong)
     }
 
     /// The database of this name; the default one for none.
@@ -397,6 +444,28 @@ impl Dbms {
         all.push(Arc::clone(&self.system));
         all.extend(self.others.read().values().filter_map(|live| live.online().cloned()));
         all
+    }
+
+    /// Every database of a graph, the default one first, and what is open of it.
+    pub(crate) fn listed(&self) -> Vec<(Arc<str>, Option<Arc<Database>>)> {
+        let default = (Arc::clone(self.default_name()), self.default.read().online().cloned());
+        let (state, others) = (self.state(), self.others.read());
+        let online = |name: &String| others.get(name).and_then(Live::online).cloned();
+        let listed = state.databases.keys().map(|name| (name.as_str().into(), online(name)));
+        [default].into_iter().chain(listed).collect()
+    }
+
+    /// Lag and troubles of the copies of a follower, by database.
+    pub(crate) fn following(&self) -> Vec<(Arc<str>, FollowSeen)> {
+        let Some(follow) = &self.follow else { return Vec::new() };
+        let seen = |name: Arc<str>| (Arc::clone(&name), follow.seen(&name));
+        self.listed().into_iter().map(|(name, _)| seen(name)).collect()
+    }
+
+    /// Keeps the log of a database for a follower that has the commits up to `after`.
+    pub(crate) fn keep_log_for(&self, follower: &str, database: &Database, after: CommitTs) {
+        let wanted = self.followers.note(database.name(), follower, after);
+        database.engine().keep_log(wanted, self.settings.follow_keep, REMEMBERED);
     }
 
     /// Closes every database that nobody uses any more, with a checkpoint.
@@ -458,6 +527,15 @@ impl Dbms {
         );
         all.push(online(&self.system, shown(SYSTEM, true)));
         all.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(follow) = &self.follow {
+            for shown in all.iter_mut().filter(|shown| *shown.name != *SYSTEM) {
+                let sentence = follow.seen(&shown.name).sentence(&follow.address());
+                shown.message = match shown.message.is_empty() {
+                    true => sentence,
+                    false => format!("{}; {sentence}", shown.message),
+                };
+            }
+        }
         if let Some(cluster) = &self.cluster {
             for shown in &mut all {
                 let folder = self.folder_of(&shown.name);
@@ -529,6 +607,13 @@ impl Dbms {
         given: &Given<'_>,
         may: impl Fn(&State) -> Result<(), QueryError>,
     ) -> Result<u64, QueryError> {
+        if let Some(follow) = &self.follow
+            && commands.iter().any(is_of_databases)
+        {
+            let of = follow.address();
+            let message = format!("the databases here are copies of those of {of}: give it there");
+            return Err(failure::invalid(message));
+        }
         let stops = |command: &Command| matches!(command, Command::StopDatabase { .. });
         if self.store.is_none() && commands.iter().any(stops) {
             let message = "a database in memory (store.memory) cannot be stopped: nothing would be \
@@ -646,6 +731,18 @@ impl Dbms {
         unused.iter().for_each(|folder| _ = store::remove_folder(folder));
         ended.into_iter().for_each(|(database, end, folder)| database.end(end, folder));
     }
+}
+
+/// True if a command makes, drops, starts or stops a database.
+fn is_of_databases(command: &Command) -> bool {
+    use Command as C;
+    matches!(
+        command,
+        C::CreateDatabase { .. }
+            | C::DropDatabase { .. }
+            | C::StartDatabase { .. }
+            | C::StopDatabase { .. }
+    )
 }
 
 /// The state on the first start.

@@ -9,6 +9,7 @@ use telar_db::query::budget::Budget;
 use telar_db::query::cypher::Secret;
 
 use super::{ClusterSettings, Isolations};
+use crate::replication::client::Asking;
 
 /// What can be set of a server's databases and users.
 #[derive(Debug, Clone)]
@@ -31,6 +32,10 @@ pub struct DbmsSettings {
     pub audit_log: Option<PathBuf>,
     /// The cluster that the server is a node of, if it is one.
     pub cluster: Option<ClusterSettings>,
+    /// The server that this one follows, if it does.
+    pub follow: Option<Asking>,
+    /// Most bytes of log that are kept of a database for servers that follow this one.
+    pub follow_keep: u64,
     /// All settings of the server, as `SHOW SETTINGS` lists them.
     pub shown: Arc<[ShownSetting]>,
 }
@@ -109,6 +114,8 @@ impl Default for DbmsSettings {
             backup_folder: None,
             audit_log: None,
             cluster: None,
+            follow: None,
+            follow_keep: 1 << 30,
             shown: Arc::default(),
         }
     }

@@ -184,7 +184,18 @@ impl State {
         }
     }
 
-    fn number(&mut self) -> u64 {
+    /// Takes grants and homes away that name a database that there is none of.
+    pub(super) fn forget_missing(&mut self, default: &str) {
+        let Self { users, databases, .. } = self;
+        let there = |name: &String| name == default || databases.contains_key(name);
+        for user in users.values_mut() {
+            user.grants.retain(|grant| grant.database.as_ref().is_none_or(there));
+            user.home = user.home.take().filter(there);
+        }
+    }
+
+    /// The next number for a user or folder.
+    pub(super) fn number(&mut self) -> u64 {
         self.next += 1;
         self.next - 1
     }

@@ -122,6 +122,16 @@ impl Store {
         Ok(())
     }
 
+    /// Removes the folders of databases that are not `used`.
+    pub(super) fn remove_others(&self, used: impl Fn(&str) -> bool) {
+        let entries = fs::read_dir(self.folder.join("databases"));
+        for entry in entries.into_iter().flatten().flatten() {
+            if !entry.file_name().to_str().is_some_and(&used) {
+                remove_folder(&entry.path());
+            }
+        }
+    }
+
     /// Removes folders of no database; those that are gone are forgotten. Whether any was.
     pub(super) fn remove_garbage(&self, state: &mut State) -> bool {
         let before = state.garbage.len();

@@ -9,6 +9,7 @@
 //!  GET    /db/{name}/changes                  what is committed, as it comes    changes
 //!  GET    /databases                         names and identities, for followers  replication
 //!  GET    /db/{name}/image                   the database as of one commit
+//!  GET    /db/{name}/log                     records of its log
 //!  GET    /cluster/images/{folder}           the same, for nodes of the cluster
 //!  GET    /health /ready /metrics             alive, ready, figures             status
 //!  GET    / /openapi.json                     where things are, what they take
@@ -135,6 +136,7 @@ impl App {
             .route("/db/{name}/changes", get(changes::follow))
             .route("/databases", get(replication::databases))
             .route("/db/{name}/image", get(replication::image))
+            .route("/db/{name}/log", get(replication::log))
             .route("/cluster/images/{folder}", get(replication::image_for_node))
             .fallback(async || Refusal::request(StatusCode::NOT_FOUND, "there is nothing here"))
             .layer(map_response(errors_as_json));

@@ -69,6 +69,14 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, "the server is shutting down")
     }
 
+    /// A database that is not online (yet). Who asks need not have logged in: reasons stay in the
+    /// log.
+    pub(crate) fn not_there(database: &str) -> Self {
+        let code = "Neo.TransientError.General.DatabaseUnavailable";
+        let message = format!("the database '{database}' is not available at the moment");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
+    }
+
     /// A database that takes no commits. Who asks need not have logged in: paths stay in the log.
     pub(crate) fn unwritable(database: &str) -> Self {
         let code = "Neo.TransientError.General.DatabaseUnavailable";

@@ -55,8 +55,12 @@ pub(crate) async fn health() -> Json<Value> {
 /// `GET /ready`: statements can be sent. 503 while the server starts and shuts down, and once the
 /// default database takes no commits.
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    let database = app.dbms.database(None).ok().filter(|_| !app.is_closing());
-    let Some(database) = database else { return Refusal::closing().into_response() };
+    if app.is_closing() {
+        return Refusal::closing().into_response();
+    }
+    let Ok(database) = app.dbms.database(None) else {
+        return Refusal::not_there(&app.dbms.settings().default_database).into_response();
+    };
     match database.engine().check_writable() {
         Ok(()) => Json(json!({ "status": "ready" })).into_response(),
         Err(_) => Refusal::unwritable(database.name()).into_response(),

@@ -4,6 +4,7 @@
 //! transactions) is asked when somebody reads. docs/metrics.md lists them all.
 
 mod cluster;
+mod follow;
 mod process;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use telar_db::heap;
 
 use crate::dbms::{Database, Dbms};
 use cluster::ClusterFigures;
+use follow::FollowFigures;
 use process::Process;
 
 /// Upper bounds of the buckets of durations: 100 microseconds to 100 seconds.
@@ -72,6 +74,7 @@ pub struct Metrics {
     asked: Asked,
     process: Process,
     cluster: ClusterFigures,
+    follow: FollowFigures,
     /// Held while somebody asks: figures of databases that are gone are taken away then.
     asking: Mutex<()>,
 }
@@ -179,6 +182,7 @@ impl Metrics {
             asked: Asked::default(),
             process: Process::default(),
             cluster: ClusterFigures::default(),
+            follow: FollowFigures::default(),
             asking: Mutex::default(),
         };
         metrics.register();
@@ -186,9 +190,10 @@ impl Metrics {
     }
 
     fn register(&mut self) {
-        let Self { registry: r, asked, process, cluster, .. } = self;
+        let Self { registry: r, asked, process, cluster, follow, .. } = self;
         process.register(r);
         cluster.register(r);
+        follow.register(r);
         r.register("connections", "Connections that are open", self.connections.clone());
         r.register("connections_accepted", "Connections taken in", self.accepted.clone());
         r.register("connections_refused", "Connections above the limit", self.refused.clone());
@@ -275,6 +280,7 @@ impl Metrics {
             asked.heap_refused.inner().store(budget.refused(), Ordering::Relaxed);
         }
         self.cluster.look(dbms);
+        self.follow.look(dbms);
         asked.forget();
         for database in dbms.databases() {
             asked.look_at(&database);
@@ -514,6 +520,19 @@ fn every_figure_is_in_the_manual_and_every_figure_of_the_manual_is_there() {
         "{of_cluster}"
     );
     let only_there = of_cluster.lines().filter(|line| line.contains("telar_cluster"));
+    let text = only_there.fold(text, |text, line| format!("{text}{line}\n"));
+    // And a follower, here of a server that is not there.
+    assert!(!text.contains("\ntelar_follow"), "it follows nobody");
+    let url = "http://127.0.0.1:1".parse().unwrap();
+    let follow = Some(crate::replication::client::Asking {
+        url,
+        credentials: crate::replication::Credentials::None,
+        ca: None,
+    });
+    let follower = crate::dbms::DbmsSettings { follow, ..Default::default() };
+    let follower = Dbms::open(Some(&folder.path().join("follower")), follower).unwrap();
+    let of_follower = metrics.encode(&follower, 0).unwrap();
+    let only_there = of_follower.lines().filter(|line| line.contains("telar_follow"));
     let text = only_there.fold(text, |text, line| format!("{text}{line}\n"));
 
     let manual = include_str!("../../../../docs/metrics.md");

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64ct::{Base64, Encoding};
 use http_body_util::{BodyExt, Empty};
@@ -36,11 +36,9 @@ use crate::bolt::client::authorities;
 /// Port of HTTP unless an address says otherwise.
 const PORT: u16 = 7474;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Longest wait for the head of an answer: a source makes an image before it sends the first byte.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 /// Longest wait for the next bytes of a body.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a wait looks at the stop flag.
+/// Time between two looks of a wait at the stop flag.
 const TICK: Duration = Duration::from_millis(100);
 /// Longest error message that is read.
 const MESSAGE_BYTES_MAX: usize = 64 << 10;
@@ -205,20 +203,24 @@ impl Client {
         &self.url
     }
 
-    /// Asks for what is at `path`; the answer is one of success.
+    /// Asks for what is at `path`, and waits up to `patience` for the head of the answer, which is
+    /// one of success.
     ///
     /// # Errors
     /// [`Error::Unreachable`], [`Error::Refused`], [`Error::Stopped`].
-    pub fn get(&self, path: &str) -> Result<Body<'_>, Error> {
-        let kept = self.idle.lock().take();
+    pub fn get(&self, path: &str, patience: Duration) -> Result<Body<'_>, Error> {
+        let (kept, begun) = (self.idle.lock().take(), Instant::now());
+        let left = || patience.saturating_sub(begun.elapsed());
         let (connection, response) = self.runtime.block_on(async {
-            if let Some(kept) = kept.filter(|kept| !kept.is_closed())
-                && let Ok(answered) = self.send(kept, path).await
-            {
-                return Ok(answered);
+            if let Some(kept) = kept.filter(|kept| !kept.is_closed()) {
+                match self.send(kept, path, left()).await {
+                    // The connection was dead.
+                    Err(Error::Unreachable { .. }) if !left().is_zero() => {}
+                    done => return done,
+                }
             }
             let connection = self.unless_stopped(self.connect()).await?;
-            self.send(connection, path).await
+            self.send(connection, path, left()).await
         })?;
         let body =
             Body { client: self, connection: Some(connection), response, rest: Bytes::new() };
@@ -274,6 +276,7 @@ impl Client {
         &self,
         mut connection: Connection,
         path: &str,
+        patience: Duration,
     ) -> Result<(Connection, Response<Incoming>), Error> {
         let mut request = Request::get(path)
             .header("host", self.url.authority())
@@ -283,7 +286,7 @@ impl Client {
         }
         let request = request.body(Empty::new()).map_err(|e| Error::Broken(e.to_string()))?;
         let answer = async {
-            match timeout(ANSWER_TIMEOUT, connection.send_request(request)).await {
+            match timeout(patience, connection.send_request(request)).await {
                 Ok(done) => done.map_err(|error| self.unreachable(error)),
                 Err(_) => Err(self.unreachable("no answer in time")),
             }

@@ -34,11 +34,16 @@ pub enum Error {
 }
 
 impl Error {
-    /// True if the source does not keep what was asked for, or is another database by now: only a
-    /// whole image helps.
+    /// True if the source does not keep what was asked for any more: only a whole image helps.
     #[must_use]
     pub fn is_gone(&self) -> bool {
-        matches!(self, Self::Refused { status: 409 | 410, .. })
+        matches!(self, Self::Refused { status: 410, .. })
+    }
+
+    /// True if the source's database is not the one that was asked for, or has less commits.
+    #[must_use]
+    pub fn is_other(&self) -> bool {
+        matches!(self, Self::Refused { status: 409, .. })
     }
 }
 

@@ -12,6 +12,7 @@
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use telar_db::maintenance::{BackupOptions, Identity, Manifest, RestoreOptions, restore};
 use telar_db::{CommitTs, Database};
@@ -22,6 +23,9 @@ use super::frame::{Packer, unpack};
 
 /// Name of the file that says what a backup holds.
 const MANIFEST: &str = "MANIFEST";
+
+/// Longest wait for the first byte: the source copies the whole database before.
+const TAKING_TIME: Duration = Duration::from_secs(3600);
 
 /// A database as of one commit, ready to be sent.
 #[derive(Debug)]
@@ -37,7 +41,7 @@ impl Image {
     /// Copies the newest commit of a database into files, while readers and writers go on.
     ///
     /// # Errors
-    /// Those of a backup: a database in memory has none.
+    /// Errors of a backup: a database in memory has none.
     pub fn take(database: &Database) -> Result<Self, telar_db::Error> {
         let failed = |action: &'static str, path: &Path| {
             let path = path.to_owned();
@@ -45,7 +49,7 @@ impl Image {
         };
         // Without a folder, the backup itself says why there is none.
         let below = database.folder().map_or_else(std::env::temp_dir, |root| root.join("tmp"));
-        fs::create_dir_all(&below).map_err(failed("cannot create directory", &below))?;
+        make_private(&below).map_err(failed("cannot create directory", &below))?;
         let folder = tempfile::Builder::new().prefix("image-").tempdir_in(&below);
         let folder = folder.map_err(failed("cannot create directory in", &below))?;
         let done = database.backup(folder.path(), &BackupOptions::default())?;
@@ -111,12 +115,19 @@ pub fn remove_leftovers(target: &Path) -> Result<(), Error> {
 }
 
 /// Fetches the database `name` of a server into the folder `target`, which must not exist or be
-/// empty; its folder must exist. The database there is closed and durable.
+/// empty; its folder must exist. The database there is closed and durable. For a `follower`, the
+/// source keeps its log from there on.
 ///
 /// # Errors
 /// If the source does not send a whole image, or it cannot be written: nothing is at `target`.
-pub fn fetch(client: &Client, name: &str, target: &Path) -> Result<Fetched, Error> {
-    fetch_at(client, &format!("/db/{name}/image"), target)
+pub fn fetch(
+    client: &Client,
+    name: &str,
+    target: &Path,
+    follower: Option<&str>,
+) -> Result<Fetched, Error> {
+    let query = follower.map(|follower| format!("?follower={follower}")).unwrap_or_default();
+    fetch_at(client, &format!("/db/{name}/image{query}"), target)
 }
 
 /// As [`fetch`], of what a server has at a path.
@@ -124,7 +135,7 @@ pub fn fetch(client: &Client, name: &str, target: &Path) -> Result<Fetched, Erro
 /// # Errors
 /// As [`fetch`].
 pub fn fetch_at(client: &Client, at: &str, target: &Path) -> Result<Fetched, Error> {
-    receive(client.get(at)?, target)
+    receive(client.get(at, TAKING_TIME)?, target)
 }
 
 /// Reads an image into the folder `target`, as [`fetch`] does.
@@ -153,5 +164,5 @@ fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.recursive(true).create(folder)
 }

@@ -16,6 +16,7 @@ use telar_cluster::store;
 use telar_db::query::QueryError;
 
 use super::super::database::{Database, End};
+use super::super::follow::Lister;
 use super::super::state::{Entry, State};
 use super::super::{Dbms, Live};
 use super::{Cluster, LocalCopy, store_failed, upkeep};
@@ -152,13 +153,13 @@ fn watch_on(weak: &Weak<Dbms>, stopped: &AtomicBool) {
 
 impl Dbms {
     /// Joins the cluster, once this server can be reached at `bolt`, and at `http`, which may be
-    /// encrypted; without a cluster, nothing.
+    /// encrypted; without a cluster, begins to follow, if it is to.
     pub(crate) fn join(
         self: &Arc<Self>,
         bolt: String,
         http: Option<(String, bool)>,
     ) -> Result<(), QueryError> {
-        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let Some(cluster) = &self.cluster else { return self.begin_to_follow() };
         let node = cluster.settings.node.clone();
         let weak = Arc::downgrade(self);
         let votes = cluster.settings.votes;
@@ -199,8 +200,9 @@ impl Dbms {
     pub fn leave(&self) {
         self.hand_over();
         // Its threads use the server, and so hold it.
-        let keeper = self.keeper.lock().take();
+        let (keeper, lister) = (self.keeper.lock().take(), self.lister.lock().take());
         drop(keeper);
+        lister.into_iter().for_each(Lister::end);
         self.cluster.iter().for_each(Cluster::leave);
     }
 

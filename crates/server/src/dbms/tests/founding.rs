@@ -102,13 +102,13 @@ fn a_cluster_does_not_begin_with_what_is_none_or_twice() {
     assert!(found.contains("--from"), "{found}");
     let found = message(init(&place, &[from.clone(), from.clone()], "a"));
     assert!(found.contains("only backups can be several"), "{found}");
-    let found = message(init(&place, &[from.clone()], "server"));
+    let found = message(init(&place, std::slice::from_ref(&from), "server"));
     assert!(found.contains("is not empty"), "{found}");
     let running = stored(&from);
-    let found = message(init(&place, &[from.clone()], "used"));
+    let found = message(init(&place, std::slice::from_ref(&from), "used"));
     assert!(found.contains("cannot open"), "{found}");
     drop(running);
-    init(&place, &[from.clone()], "a").unwrap();
+    init(&place, std::slice::from_ref(&from), "a").unwrap();
     let found = message(init(&place, &[from], "b"));
     assert!(found.contains("there is a cluster 'test'"), "{found}");
     close(place.node("a", 1));

@@ -12,6 +12,7 @@ use crate::metrics::Metrics;
 use crate::net::tls;
 use crate::replication::client::Asking;
 use crate::replication::image::{self, Fetched};
+use crate::replication::log::Answer;
 use crate::replication::{Client as Asker, Credentials as Proof, Error};
 use crate::{bolt, http, server};
 
@@ -37,7 +38,7 @@ impl Source {
         source
     }
 
-    fn path(&self) -> PathBuf {
+    pub(super) fn path(&self) -> PathBuf {
         self.folder.path().join("graph.telar")
     }
 
@@ -67,6 +68,7 @@ impl Source {
         let Some(running) = self.running.take() else { return };
         let dbms = Arc::clone(running.dbms());
         assert!(running.shut_down(Duration::ZERO));
+        dbms.leave();
         Arc::into_inner(dbms).unwrap().close().unwrap();
     }
 
@@ -109,7 +111,7 @@ fn an_image_is_the_database_at_one_commit() {
         for left in ["copy.telar.fetching", "copy.telar.unfinished"] {
             std::fs::create_dir(source.folder.path().join(left)).unwrap();
         }
-        let fetched = image::fetch(&asker, "telar", &target).unwrap();
+        let fetched = image::fetch(&asker, "telar", &target, None).unwrap();
         let original = source.dbms().database(None).unwrap();
         assert_eq!(fetched.commit, original.engine().published());
         assert_eq!(Some(fetched.source), original.engine().identity());
@@ -121,13 +123,14 @@ fn an_image_is_the_database_at_one_commit() {
         assert_eq!(left, 0);
         assert!(!target.with_file_name("copy.telar.fetching").exists());
         // The place is taken now; the client can be used again.
-        let taken = image::fetch(&asker, "telar", &target).unwrap_err();
+        let taken = image::fetch(&asker, "telar", &target, None).unwrap_err();
         assert!(matches!(taken, Error::Database(telar_db::Error::TargetExists { .. })), "{taken}");
         // Its kept connection is dead after a restart of the source.
         drop((client, original));
         source.stop();
         source.start();
-        let again = image::fetch(&asker, "telar", &target.with_file_name("again")).unwrap();
+        let again =
+            image::fetch(&asker, "telar", &target.with_file_name("again"), Some("a")).unwrap();
         assert_eq!(again, Fetched { bytes: again.bytes, ..fetched });
     }
 }
@@ -139,7 +142,7 @@ fn only_administrators_get_images() {
     let target = source.folder.path().join("copy.telar");
     let status = |user: &str, password: &str, name: &str| {
         let asker = source.asking(user, password).client(Arc::default()).unwrap();
-        match image::fetch(&asker, name, &target) {
+        match image::fetch(&asker, name, &target, None) {
             Err(Error::Refused { status, .. }) => status,
             other => panic!("{other:?}"),
         }
@@ -150,6 +153,66 @@ fn only_administrators_get_images() {
     // It is in memory.
     assert_eq!(status("neo4j", PASSWORD, "system"), 409);
     assert!(!target.exists());
+}
+
+#[test]
+fn a_log_is_given_by_commit_and_waited_for() {
+    let source = Source::new();
+    run(&source.admin(), "CREATE (:Node)");
+    drop(user(source.dbms(), "ann", "writer"));
+    let asker = source.asker();
+    let database = source.dbms().database(None).unwrap();
+    let (newest, identity) = (database.engine().published(), database.engine().identity());
+    let identity = identity.unwrap().to_string();
+    let status = |asker: &Asker, query: &str| {
+        let asked = asker.get(&format!("/db/{query}"), Duration::from_secs(20));
+        match asked.map(|body| Answer::decode(&body.whole(1 << 20).unwrap()).unwrap()) {
+            Ok(answer) => Ok(answer.records.map(|records| (records.first_ts, records.next_ts))),
+            Err(Error::Refused { status, .. }) => Err(status),
+            Err(e) => panic!("{e}"),
+        }
+    };
+    let next = newest.get() + 1;
+    assert_eq!(status(&asker, "telar/log?after=0"), Ok(Some((1, next))));
+    let whole = format!("telar/log?after=1&identity={identity}&follower=a.b-c_1");
+    assert_eq!(status(&asker, &whole), Ok(Some((2, next))));
+    let begun = std::time::Instant::now();
+    assert_eq!(status(&asker, &format!("telar/log?after={newest}&wait=1")), Ok(None));
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    for (query, wanted) in [
+        ("telar/log", 400),
+        ("telar/log?after=-1", 400),
+        ("telar/log?after=1&more=1", 400),
+        ("telar/log?after=1&follower=a/b", 400),
+        ("telar/image?follower=", 400),
+        ("telar/log?after=1&identity=00000000000000000000000000000000", 409),
+        (&format!("telar/log?after={next}"), 409),
+        ("telar/log?after=18446744073709551615", 409),
+        ("nothing/log?after=0", 404),
+    ] {
+        assert_eq!(status(&asker, query), Err(wanted), "{query}");
+    }
+    let ann = source.asking("ann", "password of ann").client(Arc::default()).unwrap();
+    assert_eq!(status(&ann, "telar/log?after=0"), Err(403));
+    // One that waits hears of the next commit, and of the end of the database.
+    let waiting = |query: String| {
+        let asker = source.asker();
+        std::thread::spawn(move || {
+            asker.get(&query, Duration::from_secs(60)).map(|body| body.whole(1 << 20).unwrap())
+        })
+    };
+    let client = source.admin();
+    run(&client, "CREATE DATABASE shop");
+    let shop = source.dbms().database(Some("shop")).unwrap().engine().published();
+    let of_telar = waiting(format!("/db/telar/log?after={newest}&wait=60"));
+    let of_shop = waiting(format!("/db/shop/log?after={shop}&wait=60"));
+    std::thread::sleep(Duration::from_millis(100));
+    run(&client, "CREATE (:Node)");
+    run(&client, "DROP DATABASE shop");
+    let answer = Answer::decode(&of_telar.join().unwrap().unwrap()).unwrap();
+    assert_eq!(answer.records.unwrap().first_ts, next);
+    let gone = of_shop.join().unwrap().unwrap_err();
+    assert!(matches!(gone, Error::Refused { status: 404, .. }), "{gone}");
 }
 
 #[test]
@@ -167,16 +230,16 @@ fn a_source_that_goes_away_leaves_nothing_behind() {
     let url: crate::replication::SourceUrl = format!("http://{address}").parse().unwrap();
     let asking = Asking { url, credentials: Proof::None, ca: None };
     let asker = asking.client(Arc::default()).unwrap();
-    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy"), None).unwrap_err();
     assert!(matches!(failed, Error::Broken(_)), "{failed:?}");
     half.join().unwrap();
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     // Nobody listens there any more.
-    let failed = image::fetch(&asker, "telar", &folder.path().join("copy")).unwrap_err();
+    let failed = image::fetch(&asker, "telar", &folder.path().join("copy"), None).unwrap_err();
     assert!(matches!(failed, Error::Unreachable { .. }), "{failed:?}");
     let stopped = Arc::new(AtomicBool::new(false));
     stopped.store(true, Ordering::Relaxed);
     let failed =
-        image::fetch(&asking.client(stopped).unwrap(), "telar", &folder.path().join("copy"));
+        image::fetch(&asking.client(stopped).unwrap(), "telar", &folder.path().join("copy"), None);
     assert!(matches!(failed, Err(Error::Unreachable { .. } | Error::Stopped)), "{failed:?}");
 }

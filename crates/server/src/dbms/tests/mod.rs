@@ -5,6 +5,7 @@ mod cluster;
 mod connections;
 mod crash;
 mod databases;
+mod follow;
 mod founding;
 mod images;
 mod login;

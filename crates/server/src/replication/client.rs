@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,9 +21,9 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::pem::PemObject;
-use rustls_pki_types::{CertificateDer, ServerName};
+use rustls::ClientConfig;
+use rustls_pki_types::ServerName;
+use telar_cluster::tls::trust;
 use telar_db::query::cypher::Secret;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -31,7 +31,6 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::error::Error;
-use crate::bolt::client::authorities;
 
 /// Port of HTTP unless an address says otherwise.
 const PORT: u16 = 7474;
@@ -151,34 +150,6 @@ impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client").field("url", &self.url).finish_non_exhaustive()
     }
-}
-
-/// Configuration of encrypted connections to servers whose certificates the authorities in the PEM
-/// file `ca` vouch for; without a file, those that this machine trusts.
-///
-/// # Errors
-/// If there are no such authorities.
-pub fn trust(ca: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    let roots = match ca {
-        None => authorities()?,
-        Some(path) => {
-            let wrong = |e: &dyn fmt::Display| format!("{}: {e}", path.display());
-            let mut roots = RootCertStore::empty();
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|e| wrong(&e))? {
-                let certificate = certificate.map_err(|e| wrong(&e))?;
-                roots.add(certificate).map_err(|e| wrong(&e))?;
-            }
-            if roots.is_empty() {
-                return Err(wrong(&"there is no certificate in it"));
-            }
-            roots
-        }
-    };
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|e| e.to_string())?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
 }
 
 impl Client {

@@ -27,7 +27,6 @@ use connection::{Connection, Ended, Wanted};
 
 use crate::dbms::isolation_name;
 pub(crate) use graph::Graph;
-pub(crate) use tls::authorities;
 
 /// Rows that are asked for at a time.
 const ROWS_AT_ONCE: i64 = 2000;

@@ -42,6 +42,7 @@ use telar_cluster::members::Members;
 use telar_cluster::replica::election::{Role, Settings as Election};
 use telar_cluster::replica::{Replica, ReplicaError, ReplicaOptions};
 use telar_cluster::store::{StoreError, Stores, Version};
+use telar_cluster::tls::trust;
 use telar_cluster::upkeep::Limits;
 use telar_db::query::cypher::Secret;
 use telar_db::query::{ErrorKind, QueryError};
@@ -57,7 +58,6 @@ pub(super) use transfer::{TRANSFER, Transfer};
 
 use super::failure::{invalid, no_database, server_error, unavailable};
 use super::{Database, Dbms, Failure};
-use crate::replication::client::trust;
 
 /// Node of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

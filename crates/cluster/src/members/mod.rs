@@ -92,8 +92,8 @@ pub fn observe(
     Ok(seen.collect())
 }
 
-/// Removes a member that is not there any more: nobody waits for it, or is shown it. One that starts
-/// again under this name is a member again. False if there is none of this name.
+/// Removes a member that is not there any more: nobody waits for it, or is shown it. One that
+/// starts again under this name is a member again. False if there is none of this name.
 ///
 /// # Errors
 /// [`StoreError::Name`]; failures of the store, and [`StoreError::Unavailable`] if it writes

@@ -10,9 +10,9 @@ use crate::ui::Screen;
 
 /// Begin a cluster with the data of a server or of a backup
 ///
-/// Makes FOLDER the folder of the first node, with copies of all databases, users and grants, and lets
-/// the logs in the store begin after them. What it begins with stays as it is. Nodes that are started
-/// later get their copies from the first one.
+/// Makes FOLDER the folder of the first node, with copies of all databases, users and grants, and
+/// lets the logs in the store begin after them. What it begins with stays as it is. Nodes that are
+/// started later get their copies from the first one.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar cluster init etcd://etcd1,etcd2,etcd3 /srv/node-a --from /srv/graph.telar
@@ -38,10 +38,10 @@ pub(crate) struct Init {
 
 /// Begin a cluster anew with the copies of one node, after its store is lost
 ///
-/// For an empty store: it gets the users, grants and databases that the node knew, and logs that begin
-/// after its copies. Choose the node that is furthest. It is another cluster from then on: the other
-/// nodes' folders are refused, since they may have commits that this one has not. Move them away, and
-/// start those nodes with new folders, which get copies from this one.
+/// For an empty store: it gets the users, grants and databases that the node knew, and logs that
+/// begin after its copies. Choose the node that is furthest. It is another cluster from then on:
+/// the other nodes' folders are refused, since they may have commits that this one has not. Move
+/// them away, and start those nodes with new folders, which get copies from this one.
 #[derive(Debug, Args)]
 #[command(after_help = "Example:
   telar cluster recover postgres://telar@db2/telar /srv/node-a")]

@@ -4,8 +4,8 @@
 //!
 //! - Each copy is synced; the member's record says how far (`Member::kept`).
 //! - Each log that this node leads is trimmed by what all members have said
-//!   (`telar_cluster::upkeep`); images that the log does not reach back to go with it. Where too few
-//!   copies have what is in a long log, an image becomes one more.
+//!   (`telar_cluster::upkeep`); images that the log does not reach back to go with it. Where too
+//!   few copies have what is in a long log, an image becomes one more.
 //! - A node that asks for an image gets one.
 //! - Who leads the default database removes the logs of databases that were dropped.
 

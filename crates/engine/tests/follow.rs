@@ -14,7 +14,7 @@ use telar_engine::maintenance::{BackupOptions, RestoreOptions, Severity, check, 
 use telar_engine::wal::{GroupSink, LogGroup, SinkError};
 use telar_engine::{
     BulkOptions, Change, ConstraintKind, ConstraintSpec, Engine, Error, ErrorKind, IndexSpec,
-    IndexTarget, Isolation, Retention, Settings,
+    IndexTarget, Isolation, Retention, Settings, Transaction,
 };
 use telar_graph::{CommitTs, Counts, Value};
 use tempfile::TempDir;
@@ -140,6 +140,16 @@ fn end(db: Engine, close: bool) {
     if close { db.close().unwrap() } else { drop(db) }
 }
 
+/// A transaction that sets a property of every other edge.
+fn write_everywhere<'e>(db: &'e Engine, model: &Model, names: &Names) -> Transaction<'e> {
+    let mut txn = db.begin().unwrap();
+    let edges = model.edges.keys().filter(|edge| edge.ty != names.simple);
+    for edge in edges.step_by(2) {
+        txn.set_edge_property(*edge, names.key, Value::Int(-1)).unwrap();
+    }
+    txn
+}
+
 fn run(transactions: &[(Vec<Step>, Between)]) {
     let (log, mut folders, mut leader, mut follower) = pair();
     let names = Names::new(&leader);
@@ -160,7 +170,11 @@ fn run(transactions: &[(Vec<Step>, Between)]) {
                 assert!(before.reader().vertex_bound() >= seen);
             }
             Between::Settle { leader } => of(leader).settle(),
-            Between::Checkpoint { leader } => drop(of(leader).checkpoint().unwrap()),
+            Between::Checkpoint { leader: leads } => {
+                // What it gives out is in no record, and is not to be stored.
+                drop(write_everywhere(&leader, &model, &names));
+                of(leads).checkpoint().unwrap();
+            }
             Between::Release { leader } => drop(of(leader).release_memory()),
             Between::ReopenFollower { close } => {
                 end(follower, close);
@@ -171,7 +185,7 @@ fn run(transactions: &[(Vec<Step>, Between)]) {
                 epoch += 1;
                 log.lead(&follower, epoch);
                 *log.refuses.lock().unwrap() = Some(SinkError::Fenced { leader: None });
-                let mut lost = leader.begin().unwrap();
+                let mut lost = write_everywhere(&leader, &model, &names);
                 lost.create_vertex(&[names.labels[0]]).unwrap();
                 assert!(matches!(lost.commit(), Err(Error::NotLeader { .. })));
                 *log.refuses.lock().unwrap() = None;
@@ -531,4 +545,62 @@ fn a_group_of_many_records_is_published_piece_by_piece() {
     log.apply_to(&follower, usize::MAX);
     let group = LogGroup { first_ts: from, next_ts: to, salt, frames: &frames };
     assert_eq!(follower.apply(group).unwrap().get(), to - 1);
+}
+
+#[test]
+fn first_properties_stand_where_the_log_says_whoever_gave_out_places() {
+    let (log, mut folders, leader, follower) = pair();
+    let (label, ty) = (leader.label("A").unwrap(), leader.edge_type("T", Default::default()));
+    let (ty, key) = (ty.unwrap(), leader.property_key("p").unwrap());
+    let mut txn = leader.begin().unwrap();
+    let vertices: Vec<_> = (0..9).map(|_| txn.create_vertex(&[label]).unwrap()).collect();
+    let pairs = vertices.windows(2);
+    let edges: Vec<_> =
+        pairs.map(|pair| txn.create_edge(ty, pair[0], pair[1], &[]).unwrap()).collect();
+    txn.commit().unwrap();
+    assert!(edges.iter().all(|edge| edge.ordinal == 0));
+    let set = |db: &Engine, at: usize| {
+        let mut txn = db.begin().unwrap();
+        txn.set_edge_property(edges[at], key, Value::Int(at as i64)).unwrap();
+        txn.commit()
+    };
+    // Places that no commit uses, beside one that a commit does; all of it is in one segment, which
+    // is stored.
+    let mut unused = leader.begin().unwrap();
+    for at in [0, 3, 5, 7] {
+        unused.set_edge_property(edges[at], key, Value::Int(-1)).unwrap();
+    }
+    drop(unused);
+    set(&leader, 1).unwrap();
+    leader.checkpoint().unwrap();
+    log.apply_to(&follower, usize::MAX);
+    log.lead(&follower, 2);
+    *log.refuses.lock().unwrap() = Some(SinkError::Fenced { leader: None });
+    assert!(set(&leader, 2).is_err());
+    *log.refuses.lock().unwrap() = None;
+    drop(leader);
+    folders.swap(0, 1);
+    let (leader, follower) = (follower, open(&folders[1]));
+    for at in [7, 2, 5, 0] {
+        set(&leader, at).unwrap();
+    }
+    let mut txn = leader.begin().unwrap();
+    let numbered = txn.create_edge(ty, vertices[0], vertices[1], &[(key, Value::Int(99))]).unwrap();
+    txn.commit().unwrap();
+    log.apply_to(&follower, usize::MAX);
+    let check = |db: &Engine| {
+        let reader = db.snapshot().unwrap();
+        let reader = reader.reader();
+        for (at, edge) in edges.iter().enumerate() {
+            let expected =
+                if [0, 1, 2, 5, 7].contains(&at) { Value::Int(at as i64) } else { Value::Null };
+            assert_eq!(reader.edge_property(*edge, key), expected, "{at}");
+        }
+        assert_eq!(reader.edge_property(numbered, key), Value::Int(99));
+    };
+    [&leader, &follower].into_iter().for_each(check);
+    follower.close().unwrap();
+    check(&open(&folders[1]));
+    drop(leader);
+    folders.iter().for_each(|folder| check_folder(folder.path()));
 }

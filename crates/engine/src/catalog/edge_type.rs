@@ -181,13 +181,24 @@ impl EdgeType {
         if ordinal == 0 { self.places.get(src, dst, guard) } else { ordinal }
     }
 
-    /// Place of the properties of an edge without an ordinal, which gets one if it has none.
-    pub(crate) fn place_for_write(&self, src: u32, dst: u32, guard: &Guard) -> Result<u32, Error> {
-        self.places.get_or_add(src, dst, guard, || {
+    /// Place of the properties of an edge without an ordinal, which gets one if it has none. In a
+    /// replicated database it is not stored before the log has it.
+    pub(crate) fn place_for_write(
+        &self,
+        src: u32,
+        dst: u32,
+        is_replicated: bool,
+        guard: &Guard,
+    ) -> Result<u32, Error> {
+        let new = || {
             let n = self.made_places.load(Ordering::Relaxed);
             self.made_places.store(n.saturating_add(1), Ordering::Relaxed);
             self.new_ordinal()
-        })
+        };
+        match is_replicated {
+            true => self.places.get_or_add_unlogged(src, dst, guard, new),
+            false => self.places.get_or_add(src, dst, guard, new),
+        }
     }
 
     /// Takes a place that was given out before the database was opened.

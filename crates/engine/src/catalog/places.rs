@@ -16,12 +16,17 @@
 //!    read.
 //! 2. A place is given to its pair before anything is written there.
 //! 3. Nothing else has the number of a place as its ordinal or place.
+//! 4. In a replicated database nothing is stored of a place of which the log does not know: its
+//!    transaction may fail, and another leader give the number, or the pair, to others. What was
+//!    given out and is not in a record is *unlogged*; it is gone when the database is opened anew,
+//!    as a leader that is deposed does.
 //!
 //! Concurrency: readers take no latch; whoever adds holds the lock. A slot is written once, the
 //! pair before the place. A table that fills up is replaced by one of twice its size.
 //! Cost: 16 to 32 bytes per pair, always in memory; finding one is a wait for memory.
 
 // Timestamps of writes are those of segments, which no model replaces.
+use std::collections::HashSet;
 use std::sync::atomic::AtomicU64 as LastWrite;
 
 use crossbeam_epoch::Guard;
@@ -99,6 +104,10 @@ pub(crate) struct Places {
     used: Mutex<usize>,
     /// True once there are any.
     any: AtomicBool,
+    /// In a replicated database the pairs whose places are in no record yet, and whether there may
+    /// be any.
+    unlogged: Mutex<HashSet<u64>>,
+    any_unlogged: AtomicBool,
     /// Per segment of sources, the last commit that wrote a property at a place of one.
     last_writes: SparseArray<LastWrite>,
     /// One past the largest segment of sources.
@@ -116,6 +125,30 @@ impl Places {
     #[cold]
     fn find(&self, src: u32, dst: u32, guard: &Guard) -> u32 {
         self.table.get(guard).map_or(0, |table| table.get(pair(src, dst)))
+    }
+
+    /// As [`get_or_add`](Self::get_or_add), where a place that is new is noted as unlogged.
+    pub(crate) fn get_or_add_unlogged<E>(
+        &self,
+        src: u32,
+        dst: u32,
+        guard: &Guard,
+        new: impl FnOnce() -> Result<u32, E>,
+    ) -> Result<u32, E> {
+        self.get_or_add(src, dst, guard, || {
+            let place = new()?;
+            // Before the place can be found: a checkpoint that sees it sees this, too.
+            lock(&self.unlogged).insert(pair(src, dst));
+            self.any_unlogged.store(true, Ordering::Release);
+            Ok(place)
+        })
+    }
+
+    /// Notes that a record of the log has the place of a pair.
+    pub(crate) fn logged(&self, src: u32, dst: u32) {
+        if self.any_unlogged.load(Ordering::Acquire) {
+            lock(&self.unlogged).remove(&pair(src, dst));
+        }
     }
 
     /// The place of a pair, which gets one from `new` if it has none.
@@ -168,13 +201,15 @@ impl Places {
         self.last_writes.get(number)
     }
 
-    /// The places of each segment of sources that `wanted` names.
+    /// The places of each segment of sources that `wanted` names, but for unlogged ones.
     pub(crate) fn by_segment(
         &self,
         wanted: impl Fn(u32) -> bool,
         guard: &Guard,
     ) -> Vec<(u32, Vec<Placed>)> {
+        let unlogged = lock(&self.unlogged);
         let all = self.table.get(guard).into_iter().flat_map(Table::iter);
+        let all = all.filter(|(pair, _)| !unlogged.contains(pair));
         let placed =
             all.map(|(pair, place)| Placed { src: (pair >> 32) as u32, dst: pair as u32, place });
         let mut found: Vec<Placed> = placed.filter(|p| wanted(segment_of(p.src))).collect();
@@ -291,6 +326,26 @@ mod tests {
             }
         }
         assert_eq!(places.by_segment(|n| n == 2, guard), [all[2].clone()]);
+    }
+
+    #[test]
+    fn what_the_log_does_not_know_is_not_stored() {
+        let (places, guard) = (filled(10), &epoch::pin());
+        let stored = |places: &Places| {
+            let all = places.by_segment(|_| true, guard).into_iter();
+            all.map(|(_, placed)| placed.len()).sum::<usize>()
+        };
+        assert_eq!(stored(&places), 10);
+        for dst in [5000, 5001] {
+            let place = places.get_or_add_unlogged(1, dst, guard, || Ok::<_, ()>(dst));
+            assert_eq!(place, Ok(dst));
+            // Found by others, and not given out twice.
+            assert_eq!(places.get_or_add_unlogged(1, dst, guard, || Err(())), Ok(dst));
+        }
+        assert_eq!(places.get_or_add_unlogged(0, 0, guard, || Err(())), Ok(1), "one of before");
+        assert_eq!(stored(&places), 10);
+        places.logged(1, 5001);
+        assert_eq!((stored(&places), places.get(1, 5000, guard)), (11, 5000));
     }
 
     /// Golden bytes. A change here is a change of the format.

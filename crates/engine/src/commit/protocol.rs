@@ -364,6 +364,7 @@ pub(super) fn note_places(input: &PlanInput<'_>, ts: u64) {
     for w in input.writes.edge_properties.items().iter().filter(|w| !w.numbered) {
         let ty = input.catalog.edge_type(w.ty).expect("INVARIANT: looked up while planning");
         ty.places.written(w.src, ts);
+        ty.places.logged(w.src, w.dst);
     }
 }
 

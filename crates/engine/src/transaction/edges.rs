@@ -378,12 +378,10 @@ impl Transaction<'_> {
         let (place, numbered) = match ordinal {
             // There is none to remove.
             0 if value.is_null() && self.place(ty, src, dst, 0) == 0 => return Ok(()),
-            0 if self.shared().is_replicated() && self.place(ty, src, dst, 0) == 0 => {
-                let what = "first properties of relationships that were made before it was \
-                            replicated, and without any";
-                return Err(Error::NotReplicated { what });
+            0 => {
+                let is_replicated = self.shared().is_replicated();
+                (of.place_for_write(src, dst, is_replicated, &epoch::pin())?, false)
             }
-            0 => (of.place_for_write(src, dst, &epoch::pin())?, false),
             ordinal => (ordinal, true),
         };
         let write = EdgePropertyWrite { ty, src, dst, place, numbered, key, value };

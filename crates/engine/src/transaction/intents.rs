@@ -242,8 +242,6 @@ impl Transaction<'_> {
         let Ok(edge_type) = shared.catalog.edge_type(ty) else { return false };
         if edge_type.kind() != ListKind::Multi
             || edge_type.prefers_ordinals()
-            // A place is given out before the commit, and leaders may not give out the same one.
-            || shared.is_replicated()
             || self.writes.edges.get(edge_key(ty, src, dst, 0)).is_some()
             || edge_type.place(src, dst, 0, guard) != 0
         {

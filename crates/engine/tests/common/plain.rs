@@ -119,8 +119,11 @@ pub(crate) fn apply(step: &Step, txn: &mut Transaction<'_>, model: &mut Model, n
                 return;
             };
             let ty = if timed { names.timed } else { names.multi };
-            let properties =
-                vec![(names.time, Value::Int(value)), (names.key, Value::Int(value * 2))];
+            // Those without any have no ordinal, if they are the first of their pair.
+            let properties = match !timed && value % 3 == 0 {
+                true => Vec::new(),
+                false => vec![(names.time, Value::Int(value)), (names.key, Value::Int(value * 2))],
+            };
             let id = txn.create_edge(ty, u, v, &properties).unwrap();
             model.edges.insert(id, properties.into_iter().collect());
         }

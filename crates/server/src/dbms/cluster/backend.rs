@@ -64,6 +64,10 @@ impl Backend for ReplicaBackend {
         Ok(transaction)
     }
 
+    fn committed_once(&self, id: &str) -> Option<CommitTs> {
+        self.engine.committed_once(id)
+    }
+
     fn published(&self) -> CommitTs {
         self.engine.published()
     }

@@ -242,6 +242,43 @@ fn a_leader_that_hands_over_ends_its_transactions_and_follows() {
     close(b);
 }
 
+/// Sends a write with an id until it is answered; its bookmark.
+fn send_once(client: &Client, id: &str) -> String {
+    let metadata = [(Arc::from("telar_once"), Value::from(id))].into_iter().collect();
+    let options = Options { metadata, ..Options::default() };
+    eventually("an answer", || {
+        let (mut kept, none) = (Kept::default(), ValueMap::new());
+        let done = client.run(&options, "CREATE (:Order)", &none, &mut kept);
+        done.ok().map(|done| done.bookmark.unwrap().to_string())
+    })
+}
+
+#[test]
+fn an_id_commits_once_whoever_leads_and_after_a_restart() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    let first = send_once(&admin(leader), "one");
+    send_once(&admin(leader), "two");
+    assert_eq!(send_once(&admin(leader), "one"), first);
+    // On the next leader, which has it from the log.
+    assert_eq!(run(&admin(leader), "CALL telar.cluster.transfer()"), ["TRUE"]);
+    eventually("the other leads", || follower.copy("telar").filter(|copy| copy.leads()));
+    assert_eq!(send_once(&admin(follower), "one"), first);
+    let third = send_once(&admin(follower), "three");
+    let port = if Arc::ptr_eq(follower, &a) { 1 } else { 2 };
+    close(a);
+    close(b);
+    // On a node that has it from its own checkpoint.
+    let node = if port == 1 { "a" } else { "b" };
+    let last = place.node(node, port);
+    let client = admin(&last);
+    assert_eq!((send_once(&client, "one"), send_once(&client, "three")), (first, third));
+    assert_eq!(run(&client, "MATCH (o:Order) RETURN count(o)"), ["3"]);
+    drop(client);
+    close(last);
+}
+
 #[test]
 fn a_folder_belongs_to_one_cluster_or_to_none() {
     let place = Place::new();

@@ -12,6 +12,7 @@ use super::core::{Core, seen};
 use super::driver::Driver;
 use super::election::{Election, Event, NotLeader, Role, Settings};
 use super::follower::Copy;
+use super::latest::Looks;
 use super::time::Clock;
 use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random, read_groups};
 
@@ -41,6 +42,7 @@ pub struct Replica {
     core: Arc<Core>,
     copy: Arc<Copy>,
     driver: Mutex<Option<Driver>>,
+    looks: Looks,
 }
 
 impl Replica {
@@ -76,7 +78,12 @@ impl Replica {
         let (log, coordination) = (Arc::clone(&stores.log), Arc::clone(&stores.coordination));
         let names = (stream.clone(), stream);
         let core = Core::new(log, coordination, names, (node, holder), ttl, clock, election);
-        Ok(Self { core: Arc::new(core), copy: Arc::new(copy), driver: Mutex::default() })
+        Ok(Self {
+            core: Arc::new(core),
+            copy: Arc::new(copy),
+            driver: Mutex::default(),
+            looks: Looks::default(),
+        })
     }
 
     /// Makes it break a rule.
@@ -133,6 +140,25 @@ impl Replica {
             Role::Leader => self.core.may_read(shown.get() + 1),
             Role::Follower | Role::Candidate => Ok(()),
         }
+    }
+
+    /// As [`check_lease`](Self::check_lease), and fails on a node that follows.
+    ///
+    /// # Errors
+    /// [`NotLeader`].
+    pub fn check_leads(&self, shown: CommitTs) -> Result<(), NotLeader> {
+        self.core.may_read(shown.get() + 1)
+    }
+
+    /// The last commit of the log, read from the store: a snapshot of `engine`, a copy that
+    /// follows, shows everything that any node had acknowledged before the call once that commit is
+    /// published in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Trimmed`] for a copy that is so far behind that it cannot follow; what the
+    /// store reports.
+    pub fn last_acknowledged(&self, engine: &Engine) -> Result<CommitTs, StoreError> {
+        self.looks.last(&self.core, engine.published())
     }
 
     /// A snapshot that shows everything that any node had acknowledged before the call.

@@ -13,7 +13,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use telar_cli::allocator;
 use telar_db::query::budget::Budget;
-use telar_server::config::{Config, Loaded, NodeRole};
+use telar_server::config::{Config, FollowerReads, Loaded, NodeRole};
 use telar_server::dbms::{
     ClusterSettings, Dbms, DbmsSettings, FirstLogin, Security, StatementLimits,
 };
@@ -174,6 +174,7 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
         name: config.cluster_name.clone(),
         node: node.clone(),
         votes: config.cluster_role == NodeRole::Voter,
+        latest_reads: config.cluster_follower_reads == FollowerReads::Latest,
     })
 }
 

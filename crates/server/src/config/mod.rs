@@ -20,7 +20,9 @@ use telar_db::{Durability, Retention};
 use crate::dbms::Isolations;
 use crate::http::{self, Allowed};
 
-pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
+pub use kind::{
+    Bytes, FollowerReads, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl,
+};
 pub use load::{Loaded, Origin, Problem, load};
 
 /// A setting: how it is called, what it means, how it is read and shown.
@@ -195,6 +197,9 @@ settings! {
         "Name of this node in the cluster, another one on each.";
     "cluster.role" cluster_role: NodeRole = NodeRole::Voter,
         "Whether this node may lead: a replica only follows.";
+    "cluster.follower_reads" cluster_follower_reads: FollowerReads = FollowerReads::Bookmarks,
+        "What reads of a follower see: what their bookmarks name at least, or, latest, everything \
+         acknowledged before them: the store is asked for each.";
     "shutdown.grace" shutdown_grace: Duration = seconds(10),
         "How long open transactions may go on when the server is told to stop.";
 }

@@ -503,6 +503,7 @@ fn every_figure_is_in_the_manual_and_every_figure_of_the_manual_is_there() {
                 name: "test".into(),
                 node: "a".into(),
                 votes: true,
+                latest_reads: false,
             }),
             ..Default::default()
         },

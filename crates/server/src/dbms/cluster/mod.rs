@@ -57,6 +57,8 @@ pub struct ClusterSettings {
     pub node: String,
     /// True if it may lead.
     pub votes: bool,
+    /// True if its reads see everything acknowledged before them where it follows, too.
+    pub latest_reads: bool,
 }
 
 /// Members of a cluster: none before others can reach this node, and once it has left.
@@ -67,6 +69,8 @@ type SharedMembers = Arc<Mutex<Option<Members>>>;
 pub(super) struct LocalCopy {
     pub(super) replica: Arc<Replica>,
     members: SharedMembers,
+    /// True if reads see everything acknowledged before them while it follows, too.
+    latest_reads: bool,
 }
 
 impl LocalCopy {
@@ -180,7 +184,11 @@ impl Cluster {
             error => unavailable(name, &error.to_string()),
         })?;
         let members = Arc::clone(&self.members);
-        let copy = LocalCopy { replica: Arc::new(replica), members };
+        let copy = LocalCopy {
+            replica: Arc::new(replica),
+            members,
+            latest_reads: self.settings.latest_reads,
+        };
         self.copies.lock().insert(folder.to_owned(), copy.clone());
         Ok(copy)
     }

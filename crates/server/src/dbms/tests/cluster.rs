@@ -32,7 +32,7 @@ impl Place {
 
     fn settings(&self, node: &str) -> DbmsSettings {
         let (store, name, node) = (self.store(), "test".to_owned(), node.to_owned());
-        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        let cluster = Some(ClusterSettings { store, name, node, votes: true, latest_reads: false });
         DbmsSettings { cluster, ..settings() }
     }
 
@@ -279,6 +279,69 @@ fn an_id_commits_once_whoever_leads_and_after_a_restart() {
     close(last);
 }
 
+/// Without bookmarks, and while both nodes change roles.
+#[test]
+fn latest_reads_on_a_follower_are_never_behind_what_was_acknowledged() {
+    let place = Place::new();
+    let [a, b] = [("a", 1), ("b", 2)].map(|(node, port)| {
+        let mut settings = place.settings(node);
+        settings.cluster.as_mut().unwrap().latest_reads = true;
+        let dbms = place.open(node, settings).unwrap();
+        dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
+        dbms
+    });
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    eventually("a commit", || attempt(&admin(leader), "CREATE (:Counter {n: 0})").ok());
+    let acknowledged = std::sync::atomic::AtomicU64::new(0);
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Once by each leader.
+            for (node, target) in [(leader, 100), (follower, 200)] {
+                let client = admin(node);
+                while acknowledged.load(order) < target {
+                    let next = acknowledged.load(order) + 1;
+                    let text = format!("MATCH (c:Counter) SET c.n = {next}");
+                    if attempt(&client, &text).is_ok() {
+                        acknowledged.store(next, order);
+                    }
+                }
+                if target == 100 {
+                    assert_eq!(run(&client, "CALL telar.cluster.transfer()"), ["TRUE"]);
+                }
+            }
+            ended.store(true, order);
+        });
+        for node in [leader, follower, follower] {
+            scope.spawn(|| {
+                let (client, mut reads) = (admin(node), 0);
+                while !ended.load(order) {
+                    let before = acknowledged.load(order);
+                    let in_transaction = reads % 2 == 0;
+                    let text = "MATCH (c:Counter) RETURN c.n";
+                    let found = if in_transaction {
+                        client.begin(&Options::default()).and_then(|mut work| {
+                            let mut kept = Kept::default();
+                            work.run(text, &ValueMap::new(), &mut kept).map(|_| kept.0)
+                        })
+                    } else {
+                        attempt(&client, text)
+                    };
+                    // A node that is deposed refuses for a moment.
+                    let Ok(found) = found else { continue };
+                    let found: u64 = found[0].parse().unwrap();
+                    assert!(found >= before, "{found} was read after {before}");
+                    reads += 1;
+                }
+                assert!(reads > 0);
+            });
+        }
+    });
+    close(a);
+    close(b);
+}
+
 #[test]
 fn a_folder_belongs_to_one_cluster_or_to_none() {
     let place = Place::new();
@@ -290,7 +353,7 @@ fn a_folder_belongs_to_one_cluster_or_to_none() {
     // In another one: by name, by store, and in the same one after it was made anew.
     let cluster = |name: &str, store: &str| {
         let (store, name, node) = (store.to_owned(), name.to_owned(), "a".to_owned());
-        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        let cluster = Some(ClusterSettings { store, name, node, votes: true, latest_reads: false });
         place.open("a", DbmsSettings { cluster, ..settings() })
     };
     let other = format!("dir:{}", place.path("other").display());
@@ -319,7 +382,7 @@ fn a_folder_belongs_to_one_cluster_or_to_none() {
         ("e", "dir:/dev/null/store", "cluster.store"),
     ] {
         let (store, name, node) = (store.to_owned(), "test".to_owned(), node.to_owned());
-        let cluster = Some(ClusterSettings { store, name, node, votes: true });
+        let cluster = Some(ClusterSettings { store, name, node, votes: true, latest_reads: false });
         let found = message(place.open("e", DbmsSettings { cluster, ..settings() }));
         assert!(found.contains(setting), "{found}");
     }

@@ -149,10 +149,11 @@ FAILOVER_SKIPS="summaries million_rows_in_constant_memory slow_reader_holds_no_m
 # Behaviours that have passed when the leader is killed.
 FAILOVER_AFTER=12
 
-# node NAME BOLT: starts a node of the cluster in `store` and sets `process`; it ends with this script.
-node() {
+# cluster_node NAME BOLT: starts a node of the cluster in `store` and sets `process`; it ends with this script.
+cluster_node() {
     "$telar" serve "$folder/$1" --bolt "$2" --no-http --no-auth --cluster "$store" --node "$1" >>"$folder/$1.log" 2>&1 &
     process=$!
+    disown
     printf '%s\n' "$process" >>"$scratch/nodes"
 }
 
@@ -164,8 +165,9 @@ failover() {
     mkdir -p "$folder"
     store=dir:$folder/store
     output=$folder/output
+    touch "$output"
     for name in a b c; do
-        node "$name" 127.0.0.1:0
+        cluster_node "$name" 127.0.0.1:0
         processes+=("$process")
         for ((waited = 0; waited < 300; waited++)); do
             address=$(grep -o 'bolt://[0-9.:]*' "$folder/$name.log" 2>/dev/null | head -n 1 | sed 's#bolt://##') || true
@@ -188,11 +190,11 @@ failover() {
     done
     seed=$(((at + 1) % 3))
     (
-        until (($(grep -c ' ok ' "$output" 2>/dev/null || true) >= FAILOVER_AFTER)); do sleep 0.05; done
+        until (($(grep -c ' ok ' "$output" || true) >= FAILOVER_AFTER)); do sleep 0.05; done
         kill -9 "${processes[at]}"
         printf 'the leader, %s, was killed\n' "$leader"
         sleep 5
-        node "$leader" "${addresses[at]}"
+        cluster_node "$leader" "${addresses[at]}"
     ) &
     servers+=("$!")
     local status=0

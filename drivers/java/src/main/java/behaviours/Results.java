@@ -105,7 +105,7 @@ final class Results {
                 require(statuses(session, UNKNOWN).contains("01N50"), "its status");
             }
             var off = config().withNotificationConfig(NotificationConfig.disableAllConfig());
-            try (var driver = driver("bolt://" + ADDRESS, AuthTokens.none(), off); var session = driver.session()) {
+            try (var driver = driver(SCHEME + "://" + ADDRESS, AuthTokens.none(), off); var session = driver.session()) {
                 equal(session.run(UNKNOWN).consume().notifications(), List.of());
             }
         });

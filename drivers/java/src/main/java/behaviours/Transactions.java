@@ -2,6 +2,7 @@ package behaviours;
 
 import static behaviours.Behaviour.ADDRESS;
 import static behaviours.Behaviour.IS_TELAR;
+import static behaviours.Behaviour.SCHEME;
 import static behaviours.Behaviour.KIND;
 import static behaviours.Behaviour.behaviour;
 import static behaviours.Behaviour.config;

@@ -11,7 +11,7 @@ use telar_cluster::replica::Replica;
 use telar_cluster::store::{Name, Stores};
 use telar_db::{CommitTs, Session};
 
-use super::{Failed, Load, Options, PATIENCE, commits, node};
+use super::{Failed, Load, Options, PATIENCE, commits, nanos, node};
 use crate::histogram::Histogram;
 
 /// Time between two looks at the follower.
@@ -28,6 +28,8 @@ pub(super) struct Place<'p> {
 pub(super) struct Followed {
     /// Time from the acknowledgement of a commit until the follower shows it.
     pub(super) lag: Load,
+    /// Reads that see everything acknowledged before them, while nobody writes and at that rate.
+    pub(super) latest: [Load; 2],
     /// Commits per second while it catches up, its opening included.
     pub(super) catch_up: f64,
     /// Commits that were made.
@@ -73,6 +75,19 @@ fn watch(
     }
 }
 
+/// Begins one read after the other that sees everything acknowledged before it.
+fn latest(follower: &Replica, ended: &AtomicBool) -> Result<Load, Failed> {
+    let (mut latencies, begun) = (Histogram::default(), Instant::now());
+    while !ended.load(Ordering::Acquire) {
+        let engine = follower.engine()?;
+        let from = Instant::now();
+        wait_until(follower, follower.last_acknowledged(&engine)?)?;
+        drop(engine.snapshot()?);
+        latencies.record(nanos(from));
+    }
+    Ok(Load::of(&latencies, begun.elapsed()))
+}
+
 pub(super) fn run(
     place: &Place<'_>,
     leader: &Replica,
@@ -104,6 +119,26 @@ pub(super) fn run(
         seen.and(load).map(|load| (load, lags))
     })?;
     let lag = Load::of(&lags, turn);
+    stage("latest reads of it, alone and at half the rate");
+    let mut made = load.count;
+    let mut beside = |rate: Option<f64>| -> Result<Load, Failed> {
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let reader = scope.spawn(|| latest(&follower, &ended));
+            let load = match rate {
+                Some(_) => commits(session, options.clients, options.turn, rate, &|_| {}),
+                None => {
+                    thread::sleep(options.turn);
+                    Ok(Load::default())
+                }
+            };
+            ended.store(true, Ordering::Release);
+            let read = reader.join().expect("INVARIANT: errors are returned");
+            made += load?.count;
+            read
+        })
+    };
+    let latest = [beside(None)?, beside(Some(top_rate / 2.0))?];
     drop(follower);
     stage("a follower that was away");
     let away = commits(session, options.clients, turn, None, &|_| {})?;
@@ -111,5 +146,5 @@ pub(super) fn run(
     let follower = node(stores, path, stream, false)?;
     wait_until(&follower, last())?;
     let catch_up = away.count as f64 / begun.elapsed().as_secs_f64();
-    Ok(Followed { lag, catch_up, made: load.count + away.count })
+    Ok(Followed { lag, latest, catch_up, made: made + away.count })
 }

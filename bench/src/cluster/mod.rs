@@ -259,6 +259,9 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<(Report, Ta
         let rate = cluster_n.rate / 2.0;
         let lag = Load { rate, ..followed.lag };
         line("lag of a follower at half that rate", lag, Some((lag.p99, "p99 <= 100 ms")));
+        let [alone, beside] = followed.latest;
+        line("latest reads of it, one client", alone, None);
+        line("the same at half that rate", beside, None);
         let (p50, p99) = (f64::NAN, f64::NAN);
         let caught = Load { count: followed.made, rate: followed.catch_up, p50, p99 };
         let ratio = (followed.catch_up / cluster_n.rate, ">= 2 x that rate");

@@ -15,12 +15,14 @@
 //! There are no images: etcd is made for small values. Requests go over plain HTTP; TLS and users
 //! are not built yet.
 
+mod boundaries;
 mod coordination;
 mod gateway;
 mod log;
 mod wire;
 
 use super::{Endpoint, Name, StoreError};
+use boundaries::Boundaries;
 use gateway::Gateway;
 
 /// Longest body of a slot, and of a part: 256 KiB. etcd keeps thousands of entries in memory; its
@@ -34,6 +36,7 @@ pub struct Etcd {
     /// Beginning of all keys.
     prefix: String,
     body_bytes_max: usize,
+    boundaries: Boundaries,
 }
 
 impl Etcd {
@@ -43,7 +46,12 @@ impl Etcd {
     /// [`StoreError::Unavailable`] if none does.
     pub fn open(endpoints: Vec<Endpoint>) -> Result<Self, StoreError> {
         let (gateway, prefix) = (Gateway::new(endpoints)?, "telar/".to_owned());
-        let store = Self { gateway, prefix, body_bytes_max: BODY_BYTES_MAX };
+        let store = Self {
+            gateway,
+            prefix,
+            body_bytes_max: BODY_BYTES_MAX,
+            boundaries: Boundaries::default(),
+        };
         let found: wire::Range =
             store.gateway.ask("/v3/kv/range", &wire::range(b"telar/", None, 1, false))?;
         drop(found);

@@ -1,5 +1,7 @@
 //! Nodes of a cluster, in one process over a store in a folder.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -7,6 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::dbms::{AccessMode, ClusterSettings, Report};
+use crate::http;
+use crate::metrics::Metrics;
 
 const NOT_A_LEADER: &str = "Neo.ClientError.Cluster.NotALeader";
 
@@ -238,6 +242,58 @@ fn a_leader_that_hands_over_ends_its_transactions_and_follows() {
     assert_eq!(writers(leader, "telar"), writers(follower, "telar"));
     assert_eq!(refusal(attempt(&client, "CREATE (:Kept)")).0, NOT_A_LEADER);
     drop((client, other));
+    close(a);
+    close(b);
+}
+
+/// Status and body of a request over HTTP.
+fn ask(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let basic = "bmVvNGo6TmVvNGoncyBzZWNyZXQ=";
+    let head = format!(
+        "POST /db/telar/query/v2{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Basic {basic}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+#[test]
+fn transactions_over_http_hear_that_their_node_leads_no_more() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    eventually("a commit", || attempt(&admin(leader), "CREATE (:Kept)").ok());
+    let (local, metrics) = ("127.0.0.1:0".parse().unwrap(), Arc::new(Metrics::new()));
+    let settings = http::Settings::default();
+    let server = http::Server::start(local, None, Arc::clone(leader), settings, metrics).unwrap();
+    let begin = |body: &str| {
+        let (status, answer) = ask(server.address(), "/tx", body);
+        assert_eq!(status, 202, "{answer}");
+        let id = answer.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap();
+        format!("/tx/{id}")
+    };
+    let writes = begin(r#"{"statement": "CREATE (:Lost)"}"#);
+    let reads = begin(r#"{"statement": "MATCH (n) RETURN n", "accessMode": "READ"}"#);
+    let transfer = r#"{"statement": "CALL telar.cluster.transfer()"}"#;
+    assert_eq!(ask(server.address(), "", transfer).0, 202);
+    eventually("the other leads", || follower.copy("telar").filter(|copy| copy.leads()));
+    // Until it is ended it may be asked, and its commit is refused.
+    for path in [format!("{writes}/commit"), writes] {
+        let (status, answer) = ask(server.address(), &path, "");
+        assert!(status == 421 && answer.contains(NOT_A_LEADER), "{path}: {answer}");
+    }
+    let ended = eventually("its end", || {
+        let (status, answer) = ask(server.address(), &reads, "");
+        (status != 202).then_some(answer)
+    });
+    assert!(ended.contains("Transaction.Terminated"), "{ended}");
+    assert_eq!(run(&admin(follower), "MATCH (n:Lost) RETURN count(n)"), ["0"]);
+    drop(server);
     close(a);
     close(b);
 }

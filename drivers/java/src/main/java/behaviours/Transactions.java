@@ -2,8 +2,8 @@ package behaviours;
 
 import static behaviours.Behaviour.ADDRESS;
 import static behaviours.Behaviour.IS_TELAR;
-import static behaviours.Behaviour.SCHEME;
 import static behaviours.Behaviour.KIND;
+import static behaviours.Behaviour.SCHEME;
 import static behaviours.Behaviour.behaviour;
 import static behaviours.Behaviour.config;
 import static behaviours.Behaviour.count;

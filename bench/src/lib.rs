@@ -19,7 +19,7 @@
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
 //! | [`commits`] | large transactions: `telar bench commits` |
-//! | [`cluster`] | a replicated database and its stores: `telar bench cluster`, `telar bench stores` |
+//! | [`cluster`] | a replicated database, its stores: `telar bench cluster`, `telar bench stores` |
 //! | [`algorithms`] | graph kernels in place, beside writers, scaling: `telar bench algorithms` |
 //! | [`order`] | orders of the vertices, shuffled ids against each: `telar bench order` |
 //! | [`arrow`] | results as record batches: `telar bench arrow` |

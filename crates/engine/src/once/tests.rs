@@ -1,3 +1,5 @@
+//! The table of ids: claims, windows, limits, bytes.
+
 use std::thread;
 
 use super::*;

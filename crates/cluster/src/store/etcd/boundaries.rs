@@ -1,4 +1,4 @@
-//! Timestamps at which slots are known to begin, so that nobody has to look for the slot before one.
+//! Timestamps at which slots are known to begin: nobody has to look for the slot before one.
 //!
 //! etcd sorts what it is asked for in descending order: it reads all of the range, values included,
 //! before it cuts it to its limit. A reader goes on where a slot that it has read ended, and a slot

@@ -137,7 +137,7 @@ impl OnceIds {
     }
 
     /// Number of committed ids that are known.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "shuttle")))]
     pub(crate) fn len(&self) -> usize {
         lock(&self.ids).kept.len()
     }

@@ -4,8 +4,8 @@
 #
 #   tools/drivers.sh TELAR [PART]...
 #
-# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load cluster attacks
-# (all of these if none is named), and with TELAR_LONG=1 also java go gds tck. Servers run on free ports of the
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load cluster failover
+# attacks (all of these if none is named), and with TELAR_LONG=1 also java go failover-long gds tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
 # Ends with the sum of all parts in the form of `cargo test`.
@@ -26,8 +26,8 @@ telar=$(realpath "${1:?the path of the telar binary}")
 shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
-    parts=(python python6 javascript javascript6 load cluster attacks)
-    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go gds tck); fi
+    parts=(python python6 javascript javascript6 load cluster failover attacks)
+    if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go failover-long gds tck); fi
 fi
 
 scratch=$(mktemp -d)
@@ -38,6 +38,9 @@ servers=()
 cleanup() {
     local server
     for server in "${servers[@]}"; do kill -9 "$server" 2>/dev/null || true; done
+    if [[ -e $scratch/nodes ]]; then
+        while read -r server; do kill -9 "$server" 2>/dev/null || true; done <"$scratch/nodes"
+    fi
     rm -rf "$scratch"
 }
 trap cleanup EXIT
@@ -139,6 +142,81 @@ go_behaviours() {
     "$installed/go-behaviours"
 }
 
+# What a cluster cannot do like one server by design, or what is about one server: where a summary comes from, the
+# memory of a process, connections that a proxy cuts in front of one node, and the node behind an address.
+FAILOVER_SKIPS="summaries million_rows_in_constant_memory slow_reader_holds_no_memory early_end_of_a_result
+    cancellation lost_connections connectivity_and_server_info"
+# Behaviours that have passed when the leader is killed.
+FAILOVER_AFTER=12
+
+# cluster_node NAME BOLT: starts a node of the cluster in `store` and sets `process`; it ends with this script.
+cluster_node() {
+    "$telar" serve "$folder/$1" --bolt "$2" --no-http --no-auth --cluster "$store" --node "$1" >>"$folder/$1.log" 2>&1 &
+    process=$!
+    disown
+    printf '%s\n' "$process" >>"$scratch/nodes"
+}
+
+# The behaviours of a driver over neo4j://, through a follower of a cluster whose leader is killed in the middle of them
+# and started again.
+failover() {
+    behaviour_servers || return 1
+    local folder=$scratch/failover-$1 store name leader='' waited processes=() addresses=() output
+    mkdir -p "$folder"
+    store=dir:$folder/store
+    output=$folder/output
+    touch "$output"
+    for name in a b c; do
+        cluster_node "$name" 127.0.0.1:0
+        processes+=("$process")
+        for ((waited = 0; waited < 300; waited++)); do
+            address=$(grep -o 'bolt://[0-9.:]*' "$folder/$name.log" 2>/dev/null | head -n 1 | sed 's#bolt://##') || true
+            if [[ -n $address ]]; then break; fi
+            sleep 0.1
+        done
+        addresses+=("$address")
+    done
+    for ((waited = 0; waited < 300; waited++)); do
+        leader=$("$telar" cluster status "$store" 2>/dev/null | grep -E '^│ *telar ' | head -n 1 | awk '{print $4}') || true
+        if [[ $leader == [abc] ]]; then break; fi
+        sleep 0.1
+    done
+    local names=(a b c) at=0 seed
+    while [[ ${names[at]} != "$leader" ]]; do
+        if ((++at == 3)); then
+            printf 'FAILED: no leader\n'
+            return 1
+        fi
+    done
+    seed=$(((at + 1) % 3))
+    (
+        until (($(grep -c ' ok ' "$output" || true) >= FAILOVER_AFTER)); do sleep 0.05; done
+        kill -9 "${processes[at]}"
+        printf 'the leader, %s, was killed\n' "$leader"
+        sleep 5
+        cluster_node "$leader" "${addresses[at]}"
+    ) &
+    servers+=("$!")
+    local status=0
+    DRIVERS_SCHEME=neo4j DRIVERS_BOLT=${addresses[seed]} DRIVERS_PROCESS=${processes[seed]} \
+        DRIVERS_SKIP=$(tr -s '\n ' ' ' <<<"$FAILOVER_SKIPS") "${@:2}" > >(tee "$output") 2>&1 || status=$?
+    if ! grep -q '^test result: ok' "$output" || ((status != 0)); then return 1; fi
+}
+
+failover_gate() {
+    fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    failover python "$installed/python/bin/python" drivers/python/main.py || return 1
+    fetched javascript install_javascript javascript "$JAVASCRIPT_PACKAGE" || return 0
+    DRIVERS_NODE_FOLDER=$installed/javascript failover javascript node drivers/javascript/main.mjs || return 1
+}
+
+failover_long() {
+    fetched java install_java || return 0
+    failover java java -Xmx128m -cp "$installed/java/classes:$installed/java/dependency/*" behaviours.Main || return 1
+    fetched go install_go || return 0
+    failover go "$installed/go-behaviours" || return 1
+}
+
 # The client of Neo4j's Graph Data Science library.
 gds() {
     fetched gds install_python gds "${GDS_PACKAGES[@]}" || return 0
@@ -199,6 +277,8 @@ for part in "${parts[@]}"; do
     javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
     java) command=(java_behaviours) ;;
     go) command=(go_behaviours) ;;
+    failover) command=(failover_gate) ;;
+    failover-long) command=(failover_long) ;;
     gds | tck | load | cluster | attacks) command=("$part") ;;
     *)
         printf 'no such part: %s\n' "$part" >&2

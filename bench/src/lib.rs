@@ -19,6 +19,7 @@
 //! | [`cypher`] | queries, for comparison with other engines: `telar bench cypher` |
 //! | [`snb`] | LDBC's social network, its reads and a mixed run: `telar bench snb` |
 //! | [`commits`] | large transactions: `telar bench commits` |
+//! | [`cluster`] | a replicated database, its stores: `telar bench cluster`, `telar bench stores` |
 //! | [`algorithms`] | graph kernels in place, beside writers, scaling: `telar bench algorithms` |
 //! | [`order`] | orders of the vertices, shuffled ids against each: `telar bench order` |
 //! | [`arrow`] | results as record batches: `telar bench arrow` |
@@ -32,6 +33,7 @@
 pub mod algorithms;
 pub mod arrow;
 pub mod backup;
+pub mod cluster;
 pub mod commits;
 pub mod container;
 pub mod cypher;

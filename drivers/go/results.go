@@ -111,7 +111,7 @@ var results = []behaviour{
 			contains(codes, "Neo.ClientNotification.Statement.UnknownLabelWarning")
 			contains(statuses(session, unknown), "01N50")
 		})()
-		withDriver("bolt://"+address, none, func(driver neo4j.DriverWithContext) {
+		withDriver(scheme+"://"+address, none, func(driver neo4j.DriverWithContext) {
 			within(driver, neo4j.SessionConfig{}, func(session neo4j.SessionWithContext) {
 				equal(len(summary(session, unknown).Notifications()), 0)
 			})

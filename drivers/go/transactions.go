@@ -117,7 +117,7 @@ var transactions = []behaviour{
 	})},
 	{"conflicts_are_retried", func() {
 		patient := func(settings *config.Config) { settings.MaxTransactionRetryTime = time.Minute }
-		withDriver("bolt://"+address, none, func(driver neo4j.DriverWithContext) {
+		withDriver(scheme+"://"+address, none, func(driver neo4j.DriverWithContext) {
 			within(driver, neo4j.SessionConfig{}, func(session neo4j.SessionWithContext) {
 				check(do(auto(session), "CREATE (:Counter {value: 0})", nil))
 			})
@@ -298,7 +298,7 @@ var transactions = []behaviour{
 	}},
 	{"concurrent_sessions", func() {
 		narrow := func(settings *config.Config) { settings.MaxConnectionPoolSize = 10 }
-		withDriver("bolt://"+address, none, func(driver neo4j.DriverWithContext) {
+		withDriver(scheme+"://"+address, none, func(driver neo4j.DriverWithContext) {
 			together(50, func(by int) (err error) {
 				for i := 0; i < 10 && err == nil; i++ {
 					within(driver, neo4j.SessionConfig{}, func(session neo4j.SessionWithContext) {

@@ -2,6 +2,7 @@
 
 mod algorithms;
 mod arrow;
+mod cluster;
 mod commits;
 mod cypher;
 mod kv;
@@ -60,6 +61,10 @@ enum Bench {
     Live(live::LiveOptions),
     /// Bytes of backups against what changed; writers with and without a backup beside them
     Backup(BackupOptions),
+    /// A replicated database: commits of its leader, lag and catching up of a follower
+    Cluster(cluster::ClusterOptions),
+    /// Stores of a replicated database: groups of several sizes at several rates
+    Stores(cluster::StoresOptions),
     /// Writers, long readers, checkpoints and backups for a long time; fails if something grows
     Soak(SoakOptions),
 }
@@ -288,6 +293,8 @@ pub(crate) fn run(cli: &Cli) -> anyhow::Result<ExitCode> {
         Bench::Order(options) => order::run(options),
         Bench::Live(options) => live::run(options),
         Bench::Backup(options) => run_backup(options),
+        Bench::Cluster(options) => cluster::run(options),
+        Bench::Stores(options) => cluster::run_stores(options),
         Bench::Soak(options) => run_soak(options),
     }
 }

@@ -84,9 +84,10 @@ pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,
     CommitChanges, Committed, ConstraintKind, ConstraintSpec, Durability, EdgeOrder,
     EdgeTypeOptions, Engine as Database, Error, ErrorKind, IndexInfo, IndexKind, IndexSpec,
-    IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, Object, PropertyType, Reader,
-    Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction, TransactionSnapshot,
-    Violation, WeakEngine as WeakDatabase, WriteWait, machine_memory_bytes, maintenance,
+    IndexState, IndexTarget, Interrupt, Isolation, MemoryUse, ONCE_ID_BYTES_MAX, Object,
+    PropertyType, Reader, Retention, SchemaKind, Settings, SettleState, Snapshot, Transaction,
+    TransactionSnapshot, Violation, WeakEngine as WeakDatabase, WriteWait, machine_memory_bytes,
+    maintenance,
 };
 /// Records of the log of a database, as a copy applies them.
 pub mod log {

@@ -622,6 +622,15 @@ impl Engine {
         CommitTs::from_raw(self.shared.clock.published())
     }
 
+    /// Timestamp of the published commit whose transaction had this id, if it is known
+    /// ([`Transaction::commit_once`]).
+    #[must_use]
+    pub fn committed_once(&self, id: &str) -> Option<CommitTs> {
+        // One that is not published may never be.
+        let committed = self.shared.once.find(id).map(CommitTs::from_raw);
+        committed.filter(|ts| *ts <= self.published())
+    }
+
     /// Number of snapshots and transactions open, and the oldest timestamp among them.
     #[must_use]
     pub fn readers(&self) -> (usize, Option<CommitTs>) {

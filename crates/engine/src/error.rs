@@ -120,6 +120,12 @@ pub enum Error {
     /// An index cannot be read.
     #[error(transparent)]
     Index(#[from] IndexUnavailable),
+    /// A transaction cannot commit once like this.
+    #[error("a transaction that commits once: {reason}")]
+    Once {
+        /// What is wrong.
+        reason: &'static str,
+    },
     /// A read of a view failed, and the engine does not know why.
     #[error(transparent)]
     Read(ReadError),

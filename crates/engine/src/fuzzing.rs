@@ -169,6 +169,14 @@ pub fn txn_record(bytes: &[u8]) {
         }
         _ => return,
     };
+    if writes.once.is_some() {
+        let mut again = Vec::new();
+        record::encode_timed_commit(&writes, &sets, 0, &mut again);
+        let Ok(Record::Commit(found)) = record::decode(&again, &sets) else {
+            panic!("a commit with an id does not decode");
+        };
+        assert_eq!(found.once, writes.once);
+    }
     let mut once = Vec::new();
     record::encode_commit(&writes, &sets, &mut once);
     let Ok(Record::Commit(writes)) = record::decode(&once, &sets) else {
@@ -183,11 +191,12 @@ pub fn txn_record(bytes: &[u8]) {
 pub fn checkpoint_value(bytes: &[u8]) {
     let _ = unseal(b"key", bytes);
     let mut feed = Feed(bytes);
-    match feed.byte() % 5 {
+    match feed.byte() % 6 {
         0 => adjacency_value(&mut feed),
         1 => drop(states::decode(feed.0, 3, meta::VERSION)),
         2 => property_value(feed.0),
         3 => index_value(&mut feed),
+        4 => drop(crate::once::decode(feed.0)),
         _ => drop(meta::decode(feed.0, &Shared::empty(Settings::default()))),
     }
 }

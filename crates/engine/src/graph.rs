@@ -21,6 +21,7 @@ use crate::history::memory_log::MemoryLog;
 use crate::horizon::Horizon;
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
+use crate::once::OnceIds;
 use crate::role::Role;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -57,6 +58,8 @@ pub(crate) struct Graph {
     /// In memory, the records that are retained.
     pub(crate) memory_log: MemoryLog,
     pub(crate) role: Role,
+    /// Ids of transactions that commit once.
+    pub(crate) once: Arc<OnceIds>,
 }
 
 /// What makes a database survive.
@@ -113,6 +116,7 @@ impl Graph {
             history: History::new(settings.retain),
             memory_log: MemoryLog::default(),
             role: Role::default(),
+            once: OnceIds::new(settings.once_window),
         }
     }
 

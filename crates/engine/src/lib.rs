@@ -8,6 +8,7 @@
 //! - `sync`, `latch`, `gate`, `intents`, `reclaim`: who waits for whom, and when memory is freed;
 //!   `role`: whether commits are the database's own, or those of a replicated log.
 //! - [`io`], [`wal`], `clock`: files; the log; commit timestamps and who reads at which.
+//! - `once`: ids of transactions that commit once.
 //! - `lmdb_check`, `mapped`, `store`: looks at the store before LMDB does; values read in place and
 //!   the memory limit; the folder of a database.
 //! - `adjacency`: segments, bases, tails, hubs; `adjacency/scan.rs` is the hot loop.
@@ -80,6 +81,7 @@ mod mapped;
 #[cfg(test)]
 #[cfg(feature = "shuttle")]
 mod model;
+mod once;
 mod packed;
 mod reclaim;
 mod recovery;
@@ -107,6 +109,7 @@ pub use error::{Error, ErrorKind, Object, Violation};
 pub use index::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
 pub use intents::WriteWait;
 pub use mapped::machine::memory_bytes as machine_memory_bytes;
+pub use once::ONCE_ID_BYTES_MAX;
 pub use settings::{Retention, Settings};
 pub use shared::MemoryUse;
 pub use snapshot::{Adjacency, Reader, Registration as TransactionSnapshot, Snapshot};

@@ -27,6 +27,7 @@ use crate::graph::Durable;
 use crate::index::Index;
 use crate::io::{FileStorage, ReadOnlyStorage, Storage, StorageError};
 use crate::mapped::ranges::{Ranges, Table};
+use crate::once;
 use crate::schema::build;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -138,6 +139,9 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
     for ((_, a, _), ranges) in inventory.tables().filter(|(t, _)| t.0 == Kind::Places as u8) {
         load_places(shared, store, a, ranges)?;
     }
+    if inventory.contains(&key(Kind::Once, 0, 0, 0)) {
+        load_once_ids(shared, store)?;
+    }
     progress.last = meta.at;
     progress.outdated = meta.version < meta::VERSION_PACKED;
     for (id, definition) in meta.indexes {
@@ -149,6 +153,18 @@ fn load_checkpoint(shared: &Shared, store: &Store) -> Result<Progress, Error> {
         shared.indexes.add(&[index]);
     }
     Ok(progress)
+}
+
+/// Reads the ids of transactions that commit once.
+fn load_once_ids(shared: &Shared, store: &Store) -> Result<(), Error> {
+    let key = key(Kind::Once, 0, 0, 0);
+    let wrong = |reason: String| damaged(store, &key, reason);
+    let body = store.stored().first_value(&key).map_err(wrong)?;
+    let body = body.ok_or_else(|| wrong("it is not there".into()))?;
+    for (id, ts) in once::decode(&body).map_err(wrong)? {
+        shared.once.note(&id, ts);
+    }
+    Ok(())
 }
 
 /// Reads where the properties of edges without an ordinal are.
@@ -197,6 +213,10 @@ fn add_table(shared: &Shared, (kind, a, b): Table, ranges: &Ranges) -> Result<()
         // Its entries are read when the index is first used.
         return Ok(());
     }
+    if kind == Kind::Once as u8 {
+        // Read once all tables are known.
+        return Ok(());
+    }
     if bound > 1 << (u32::BITS - SEGMENT_BITS) {
         return Err("a segment number is out of range".into());
     }
@@ -237,6 +257,9 @@ fn replay(shared: &Shared, store: &Store, ts: u64, payload: &[u8]) -> Result<(),
                 e @ Error::Damaged { .. } => e,
                 e => bad(e.to_string()),
             })?;
+            if let Some(id) = &writes.once {
+                shared.once.note(id, ts);
+            }
             shared.indexes.load_much_replayed(store, shared)?;
             let restart = |ts| {
                 shared.clock.restart_at(ts);

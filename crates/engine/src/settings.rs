@@ -66,6 +66,10 @@ pub struct Settings {
     pub retain: Retention,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
+    /// How long the id of a transaction that commits once is known, so that it can be sent again
+    /// ([`Transaction::commit_once`](crate::Transaction::commit_once)). Default: 10 minutes. The
+    /// last 131,072 ids are known at most.
+    pub once_window: Duration,
 }
 
 impl Default for Settings {
@@ -80,6 +84,7 @@ impl Default for Settings {
             log_archive_bytes_max: 0,
             retain: Retention::AsStored,
             background_interval_ms: 200,
+            once_window: Duration::from_secs(600),
         }
     }
 }

@@ -5,13 +5,13 @@
 mod common;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use telar_engine::maintenance::{BackupOptions, RestoreOptions, Severity, check, restore};
-use telar_engine::wal::{GroupSink, LogGroup, SinkError};
+use telar_engine::wal::{LogGroup, SinkError};
 use telar_engine::{
     BulkOptions, Change, ConstraintKind, ConstraintSpec, Engine, Error, ErrorKind, IndexSpec,
     IndexTarget, Isolation, Retention, Settings, Transaction,
@@ -19,64 +19,9 @@ use telar_engine::{
 use telar_graph::{CommitTs, Counts, Value};
 use tempfile::TempDir;
 
+use common::log::Log;
 use common::plain::{Model, Names, Step, apply, check_snapshot, step};
-use common::{cases, v};
-
-/// Groups of a replicated log, and whether it takes more.
-#[derive(Debug, Default)]
-struct Log {
-    groups: Mutex<Vec<Group>>,
-    refuses: Mutex<Option<SinkError>>,
-}
-
-#[derive(Debug, Clone)]
-struct Group {
-    first_ts: u64,
-    next_ts: u64,
-    salt: u32,
-    frames: Vec<u8>,
-}
-
-impl Group {
-    fn as_group(&self) -> LogGroup<'_> {
-        let Self { first_ts, next_ts, salt, .. } = *self;
-        LogGroup { first_ts, next_ts, salt, frames: &self.frames }
-    }
-}
-
-impl GroupSink for Log {
-    fn put(&self, group: LogGroup<'_>) -> Result<(), SinkError> {
-        if let Some(error) = self.refuses.lock().unwrap().clone() {
-            return Err(error);
-        }
-        let LogGroup { first_ts, next_ts, salt, frames } = group;
-        let mut groups = self.groups.lock().unwrap();
-        assert_eq!(first_ts, groups.last().map_or(1, |last| last.next_ts), "without gaps");
-        groups.push(Group { first_ts, next_ts, salt, frames: frames.to_vec() });
-        Ok(())
-    }
-}
-
-impl Log {
-    /// Applies everything that `db` does not have, or so many groups of it.
-    fn apply_to(&self, db: &Engine, groups: usize) {
-        let all = self.groups.lock().unwrap().clone();
-        let new = all.iter().filter(|group| group.next_ts > db.published().get() + 1);
-        for group in new.take(groups) {
-            assert_eq!(db.apply(group.as_group()).unwrap().get(), group.next_ts - 1);
-        }
-    }
-
-    /// Makes `db`, which has all of the log, the leader.
-    fn lead(self: &Arc<Self>, db: &Engine, epoch: u64) {
-        let at = db.published().get() + 1;
-        let (salt, frames) = db.epoch_record(CommitTs::from_raw(at), epoch, "node").unwrap();
-        let group = Group { first_ts: at, next_ts: at + 1, salt, frames };
-        db.apply(group.as_group()).unwrap();
-        self.groups.lock().unwrap().push(group);
-        db.promote(self.clone()).unwrap();
-    }
-}
+use common::{cases, folder, v};
 
 fn settings() -> Settings {
     let mut settings = common::no_background();
@@ -85,12 +30,6 @@ fn settings() -> Settings {
     settings.retain = Retention::commits(1000);
     settings.hub_entries_min = 1024;
     settings
-}
-
-fn folder() -> TempDir {
-    // Nothing here depends on what a sync does.
-    let memory = Path::new("/dev/shm");
-    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
 }
 
 fn open(folder: &TempDir) -> Engine {

@@ -15,7 +15,7 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 27] = [
+const SILENT: [&str; 28] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -43,6 +43,7 @@ const SILENT: [&str; 27] = [
     "cluster.role",
     "follow.keep",
     "cluster.keep",
+    "cluster.follower_reads",
 ];
 
 const FOREVER: &str = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b \

@@ -30,6 +30,7 @@ const EDGES: [(&str, &[&str]); 13] = [
             "telar-graph",
             "telar-algo",
             "telar-arrow",
+            "telar-cluster",
             "telar-engine",
             "telar-db",
             "telar-cli",

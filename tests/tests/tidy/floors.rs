@@ -36,7 +36,7 @@ const ENGINE: Building = Building {
         &["clock", "wal"],
         &["error"],
         &["settings", "stop"],
-        &["mapped"],
+        &["mapped", "once"],
         &["adjacency", "store"],
         &["column"],
         &["catalog"],

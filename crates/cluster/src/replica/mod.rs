@@ -29,6 +29,7 @@ mod driver;
 pub mod election;
 mod error;
 mod follower;
+mod latest;
 mod leader;
 mod node;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::core::{Core, seen};
 use super::driver::Driver;
 use super::election::{Election, Event, NotLeader, Role, Settings};
 use super::follower::Copy;
+use super::latest::Looks;
 use super::time::Clock;
 use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random, read_groups};
 
@@ -43,6 +44,7 @@ pub struct Replica {
     driver: Mutex<Option<Driver>>,
     /// The last commit that the copy has on disk, as far as was asked.
     kept: Mutex<Option<CommitTs>>,
+    looks: Looks,
 }
 
 impl Replica {
@@ -93,6 +95,7 @@ impl Replica {
             copy: Arc::new(copy),
             driver: Mutex::default(),
             kept: Mutex::default(),
+            looks: Looks::default(),
         })
     }
 
@@ -150,6 +153,25 @@ impl Replica {
             Role::Leader => self.core.may_read(shown.get() + 1),
             Role::Follower | Role::Candidate => Ok(()),
         }
+    }
+
+    /// As [`check_lease`](Self::check_lease), and fails on a node that follows.
+    ///
+    /// # Errors
+    /// [`NotLeader`].
+    pub fn check_leads(&self, shown: CommitTs) -> Result<(), NotLeader> {
+        self.core.may_read(shown.get() + 1)
+    }
+
+    /// The last commit of the log, read from the store: a snapshot of `engine`, a copy that
+    /// follows, shows everything that any node had acknowledged before the call once that commit is
+    /// published in it.
+    ///
+    /// # Errors
+    /// [`StoreError::Trimmed`] for a copy that is so far behind that it cannot follow; what the
+    /// store reports.
+    pub fn last_acknowledged(&self, engine: &Engine) -> Result<CommitTs, StoreError> {
+        self.looks.last(&self.core, engine.published())
     }
 
     /// A snapshot that shows everything that any node had acknowledged before the call.

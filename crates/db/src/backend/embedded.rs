@@ -44,6 +44,10 @@ impl Backend for Engine {
         Ok(Box::new(Embedded { transaction, db: self.clone() }))
     }
 
+    fn committed_once(&self, id: &str) -> Option<CommitTs> {
+        Self::committed_once(self, id)
+    }
+
     fn published(&self) -> CommitTs {
         Self::published(self)
     }
@@ -93,6 +97,10 @@ impl BackendTransaction for Embedded {
 
     fn release_intents(&mut self) {
         self.transaction.release_intents();
+    }
+
+    fn commit_once(&mut self, id: &str) -> Result<(), QueryError> {
+        self.transaction.commit_once(id).map_err(|e| query_error(&self.db, &e))
     }
 
     fn restart(&mut self) -> Result<(), QueryError> {

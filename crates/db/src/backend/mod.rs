@@ -24,7 +24,7 @@ use std::time::Duration;
 
 use telar_engine::{Engine, Interrupt, Isolation, WriteWait};
 use telar_graph::{CommitTs, Graph, Update};
-use telar_query::{At, Limits, QueryError};
+use telar_query::{At, ErrorKind, Limits, QueryError};
 
 pub(crate) use refusal::{query_error, terminated};
 
@@ -86,6 +86,13 @@ pub trait Backend: fmt::Debug + Send + Sync {
     /// If none can begin here, or too many are open.
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError>;
 
+    /// Timestamp of the commit whose transaction had this id, if it is known
+    /// ([`BackendTransaction::commit_once`]).
+    fn committed_once(&self, id: &str) -> Option<CommitTs> {
+        let _ = id;
+        None
+    }
+
     /// Timestamp of the newest commit that a new snapshot sees.
     fn published(&self) -> CommitTs;
 
@@ -142,6 +149,18 @@ pub trait BackendTransaction: fmt::Debug + Send {
 
     /// Lets those go on who wait for it: it can only be undone.
     fn release_intents(&mut self) {}
+
+    /// Lets it commit once, however often it is sent with this id: the commit of a second one
+    /// undoes its changes, and returns the timestamp of the first. Kept by
+    /// [`restart`](Self::restart).
+    ///
+    /// # Errors
+    /// For an id that cannot be kept, and on backends that keep none.
+    fn commit_once(&mut self, id: &str) -> Result<(), QueryError> {
+        let _ = id;
+        let message = "this database keeps no ids of transactions";
+        Err(QueryError::runtime(ErrorKind::NotSupported, "Once", message))
+    }
 
     /// Undoes everything and begins again, on the newest state of the graph. Called for a statement
     /// that lost a conflict ([`QueryError::is_retryable`]).

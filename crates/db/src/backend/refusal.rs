@@ -13,6 +13,7 @@ pub(crate) fn query_error(db: &Engine, error: &Error) -> QueryError {
         | Error::IndexExists { .. }
         | Error::UnknownIndex(_)
         | Error::UnknownIndexName { .. } => (ErrorKind::Argument, "InvalidSchemaRule"),
+        Error::Once { .. } => (ErrorKind::InvalidArguments, "Once"),
         Error::MixedChanges => (ErrorKind::TransactionType, "ForbiddenDueToTransactionType"),
         Error::Name(_) | Error::TooManyNames { .. } => (ErrorKind::Argument, "InvalidName"),
         Error::Deadlock => (ErrorKind::Deadlock, "Deadlock"),

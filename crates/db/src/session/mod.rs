@@ -4,9 +4,11 @@
 //! - `plan`: from a text to a plan that may run.
 //! - `run`: statements that are a transaction each, `batches`: those that begin several.
 //! - `transaction`: several statements in one transaction.
+//! - `once`: transactions that commit once, however often they are sent.
 //! - `waiting`: for a commit, and for the next try after a conflict.
 
 mod batches;
+mod once;
 mod plan;
 mod run;
 mod transaction;
@@ -66,6 +68,8 @@ pub struct Session {
     isolation: Isolation,
     write_wait: Duration,
     read_only: bool,
+    /// Id of what commits once.
+    once: Option<Arc<str>>,
     /// Threads of its own, not those of the runtime.
     workers: Option<Arc<Workers>>,
     host: Option<Arc<dyn Host>>,
@@ -108,6 +112,7 @@ impl Session {
             isolation: Isolation::default(),
             write_wait: WRITE_WAIT,
             read_only: false,
+            once: None,
             workers: None,
             host: None,
             origin: Arc::default(),
@@ -231,6 +236,6 @@ impl Session {
     /// # Errors
     /// If the backend begins none: too many are open.
     pub fn begin(&self) -> Result<QueryTransaction, QueryError> {
-        Ok(QueryTransaction::new(self, self.backend.begin(self.isolation)?))
+        Ok(QueryTransaction::new(self, self.begin_transaction()?))
     }
 }

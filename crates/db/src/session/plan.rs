@@ -96,6 +96,7 @@ impl Session {
             Some(host) => host.allow(&plan)?,
             None => self.check_database(&plan)?,
         }
+        self.check_once(&plan)?;
         let administers = plan.administration().is_some() && !plan.explains();
         if self.read_only && (changes(&plan) || administers) {
             let message = "the statement changes the database, in a session that only reads";

@@ -65,6 +65,7 @@ impl Session {
         let mut lost: Option<Box<dyn BackendTransaction>> = None;
         loop {
             let done = self.try_run(&plan, parameters, began, &mut lost);
+            let done = done.map_err(|e| self.explain_once(e));
             let done = done.inspect_err(|e| self.runtime.note(e));
             let retry = done.as_ref().is_err_and(QueryError::is_retryable);
             if !retry || !wait_for_next_try(&mut again, lost.as_deref()) {
@@ -154,7 +155,7 @@ impl Session {
         let restarts = lost.is_some();
         let mut transaction = match lost.take() {
             Some(transaction) => transaction,
-            None => self.backend.begin(self.isolation)?,
+            None => self.begin_transaction()?,
         };
         transaction.wait_for_writers(self.write_wait(&limits, true));
         let inputs = self.inputs(parameters, &context, &limits);

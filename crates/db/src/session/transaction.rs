@@ -160,6 +160,7 @@ impl QueryTransaction {
             }
         };
         self.seen = true;
+        let result = result.map_err(|e| self.session.explain_once(e));
         let result = result.inspect_err(|e| self.session.runtime.note(e));
         self.failed = result.as_ref().is_err_and(|e| e.phase == Phase::Runtime);
         if self.failed {
@@ -231,6 +232,7 @@ impl QueryTransaction {
         let terminated = Some(listed.flag());
         let limits = Limits { terminated, deadline, ..session.limits.clone() };
         let committed = commit(transaction, &limits, Some(listed));
+        let committed = committed.map_err(|e| session.explain_once(e));
         committed.inspect_err(|e| session.runtime.note(e))
     }
 

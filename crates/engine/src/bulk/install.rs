@@ -504,6 +504,7 @@ fn write<'s>(
     }
     changes.put_written(shared, before, &|key| ours.contains(key))?;
     crate::checkpoint::history::put_nothing(&mut changes, shared, before + 1)?;
+    changes.put_once_ids(shared, before)?;
     changes.put_indexes(shared, before, &|id| entered.items(id), &entered.made)?;
     changes.put_meta(shared, before + 1, &staged.added)?;
     progress(BulkStep::Storing, total, total);

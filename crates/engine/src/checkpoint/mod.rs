@@ -93,6 +93,7 @@ fn write(
     let mut changes = Changes::begin(&durable.store, progress)?;
     changes.put_written(shared, at, &|_| false)?;
     history::put(&mut changes, shared, at)?;
+    changes.put_once_ids(shared, at)?;
     changes.put_indexes(shared, at, &|_| 0..0, &[])?;
     changes.put_meta(shared, at, &meta::Additions::default())?;
     if shared.is_replicated() {
@@ -280,6 +281,13 @@ impl<'s> Changes<'s> {
             self.put(key(number), value)?;
         }
         Ok(())
+    }
+
+    /// Puts the ids of transactions that commit once, which the log is about to lose.
+    pub(crate) fn put_once_ids(&mut self, shared: &Shared, at: u64) -> Result<(), Error> {
+        let mut value = vec![0; 4];
+        shared.once.encode(at, &mut value);
+        self.put_or_remove(key(Kind::Once, 0, 0, 0), &mut value)
     }
 
     /// Puts the indexes as they are at `at`, with the items that `loaded` names, which a bulk load

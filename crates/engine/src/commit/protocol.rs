@@ -258,7 +258,13 @@ pub(super) fn stamp(request: &Request<'_>, payload: &mut Option<Vec<u8>>) -> Res
             shared.follow_timestamp(commit_ts, payload)?;
             commit_ts
         }
-        Mode::Live { .. } => shared.take_timestamp(payload.take().map(Cow::Owned))?,
+        Mode::Live { .. } => {
+            let ts = shared.take_timestamp(payload.take().map(Cow::Owned))?;
+            if let Some(id) = &request.writes.once {
+                shared.once.note(id, ts);
+            }
+            ts
+        }
     };
     failpoint!("commit::stamped");
     Ok(commit_ts)

@@ -11,6 +11,8 @@
 //!  kind 7  index dropped       number varint
 //!  kind 8  indexes changed     two or more of kinds 6 and 7, until the end of the record
 //!  kind 9  epoch               number varint, node (length varint, bytes): a leadership began
+//!  kind 10 commit once         milliseconds as in kind 5, id (length varint, bytes), operations:
+//!                              a transaction with an id (once.rs)
 //!
 //!  operation = tag u8, body (integers are varints)
 //!  1 vertex state     vertex, label count, labels...; deleted if the count is 0x10000
@@ -39,6 +41,7 @@ use crate::catalog::{EdgeTypeOptions, LabelSets};
 use crate::format::KIND_COMMIT;
 use crate::format::reader::Reader;
 use crate::index::Definition;
+use crate::once;
 
 const KIND_LABEL: u8 = 2;
 const KIND_PROPERTY_KEY: u8 = 3;
@@ -48,6 +51,7 @@ const KIND_INDEX: u8 = 6;
 const KIND_DROP_INDEX: u8 = 7;
 const KIND_INDEXES: u8 = 8;
 const KIND_EPOCH: u8 = 9;
+const KIND_ONCE_COMMIT: u8 = 10;
 
 const OP_STATE: u8 = 1;
 const OP_VERTEX_PROPERTY: u8 = 2;
@@ -104,6 +108,17 @@ pub(crate) fn encode_commit(writes: &WriteSet, sets: &LabelSets, out: &mut Vec<u
     put_operations(writes, sets, out, |_| {});
 }
 
+/// Encodes what stands before the operations of a commit made at `time_ms`.
+fn put_head(writes: &WriteSet, time_ms: u64, out: &mut Vec<u8>) {
+    let kind = if writes.once.is_some() { KIND_ONCE_COMMIT } else { KIND_TIMED_COMMIT };
+    out.push(kind);
+    put_varint(time_ms, out);
+    if let Some(id) = &writes.once {
+        put_varint(id.len() as u64, out);
+        out.extend_from_slice(id.as_bytes());
+    }
+}
+
 /// Encodes a commit made at `time_ms`, milliseconds since 1970.
 pub(crate) fn encode_timed_commit(
     writes: &WriteSet,
@@ -111,15 +126,14 @@ pub(crate) fn encode_timed_commit(
     time_ms: u64,
     out: &mut Vec<u8>,
 ) {
-    out.push(KIND_TIMED_COMMIT);
-    put_varint(time_ms, out);
+    put_head(writes, time_ms, out);
     put_operations(writes, sets, out, |_| {});
 }
 
 /// Bytes of that. *Cost*: as much as writing it.
 pub(crate) fn size_of_timed_commit(writes: &WriteSet, sets: &LabelSets, time_ms: u64) -> usize {
-    let (mut piece, mut bytes) = (vec![KIND_TIMED_COMMIT], 0);
-    put_varint(time_ms, &mut piece);
+    let (mut piece, mut bytes) = (Vec::new(), 0);
+    put_head(writes, time_ms, &mut piece);
     put_operations(writes, sets, &mut piece, |piece| {
         bytes += piece.len();
         piece.clear();
@@ -130,7 +144,8 @@ pub(crate) fn size_of_timed_commit(writes: &WriteSet, sets: &LabelSets, time_ms:
 /// The time of a commit, where its record has one. Looks at the first bytes only.
 pub(crate) fn time_ms(payload: &[u8]) -> Option<u64> {
     let mut r = Reader(payload);
-    (r.byte().ok()? == KIND_TIMED_COMMIT).then(|| r.varint().ok()).flatten()
+    let has_time = matches!(r.byte().ok()?, KIND_TIMED_COMMIT | KIND_ONCE_COMMIT);
+    has_time.then(|| r.varint().ok()).flatten()
 }
 
 /// Writes the operations, and calls `each` after every one.
@@ -329,11 +344,18 @@ impl Reader<'_> {
 pub(crate) fn decode(payload: &[u8], sets: &LabelSets) -> Result<Record, String> {
     let mut r = Reader(payload);
     let record = match r.byte()? {
-        kind @ (KIND_COMMIT | KIND_TIMED_COMMIT) => {
-            if kind == KIND_TIMED_COMMIT {
+        kind @ (KIND_COMMIT | KIND_TIMED_COMMIT | KIND_ONCE_COMMIT) => {
+            if kind != KIND_COMMIT {
                 r.varint()?;
             }
             let mut writes = Box::<WriteSet>::default();
+            if kind == KIND_ONCE_COMMIT {
+                let id = r.name()?;
+                if !once::is_id(&id) {
+                    return Err("an id of a transaction is not right".into());
+                }
+                writes.once = Some(id.into());
+            }
             while !r.0.is_empty() {
                 r.operation(sets, &mut writes)?;
             }
@@ -491,6 +513,29 @@ mod tests {
 
     /// Since November 2026. A program of before says that it does not know the kind.
     #[test]
+    fn commit_once_has_its_id_behind_the_time() {
+        let sets = LabelSets::new();
+        let mut writes = everything(&sets);
+        writes.once = Some("o-1".into());
+        let mut bytes = Vec::new();
+        encode_timed_commit(&writes, &sets, 300, &mut bytes);
+        assert_eq!(size_of_timed_commit(&writes, &sets, 300), bytes.len());
+        assert_eq!(bytes[..7], [10, 0xAC, 2, 3, b'o', b'-', b'1']);
+        assert_eq!(bytes[7..], COMMIT[1..]);
+        assert_eq!(time_ms(&bytes), Some(300));
+        let Record::Commit(found) = decode(&bytes, &sets).unwrap() else {
+            panic!("kind 10 is a commit");
+        };
+        assert_eq!(found.once.as_deref(), Some("o-1"));
+        assert_eq!(found.edges.items(), writes.edges.items());
+        let too_long = [&[10, 0, 0x81, 1][..], &[b'x'; 129]].concat();
+        for wrong in [&[10][..], &[10, 0], &[10, 0, 0], &[10, 0, 2, b'x'], &too_long] {
+            assert!(decode(wrong, &sets).is_err(), "{wrong:?}");
+        }
+    }
+
+    /// Since November 2026. A program of before says that it does not know the kind.
+    #[test]
     fn epoch_record_has_these_bytes() {
         let bytes = [9, 0xAC, 2, 3, b'n', b'-', b'1'];
         assert_eq!(encode_epoch(300, "n-1"), bytes);
@@ -503,8 +548,8 @@ mod tests {
         }
         let longer = [&bytes[..], &[0]].concat();
         assert!(decode(&longer, &LabelSets::new()).is_err(), "nothing follows it");
-        let next = decode(&[10], &LabelSets::new()).map(drop);
-        assert_eq!(next, Err("unknown record kind 10".to_owned()));
+        let next = decode(&[11], &LabelSets::new()).map(drop);
+        assert_eq!(next, Err("unknown record kind 11".to_owned()));
     }
 
     #[test]

@@ -190,6 +190,8 @@ pub(crate) struct WriteSet {
     pub(crate) claims: Vec<Claim>,
     /// Vertices that were deleted while they had edges: the commit fails if one is left.
     pub(crate) deleted_connected: BTreeSet<u32>,
+    /// Id of a transaction that commits once.
+    pub(crate) once: Option<Arc<str>>,
 }
 
 impl WriteSet {

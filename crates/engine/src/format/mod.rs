@@ -16,11 +16,12 @@
 //!   kind 6, 7  history      see subject.rs
 //!   kind 8  places          a = edge type, segment = that of the source: where the properties of
 //!                           edges without an ordinal are
+//!   kind 9  once            a = b = segment = 0: ids of transactions that commit once
 //!   kind 240  change list   the other 8 bytes: timestamp of a checkpoint
 //!
 //!  value = crc32 u32 of key and rest, rest   (see adjacency/stored.rs, column/states.rs,
 //!          column/property.rs, checkpoint/meta.rs, store/changes.rs, history/stored.rs,
-//!          index/page.rs and catalog/places.rs)
+//!          index/page.rs, catalog/places.rs and once.rs)
 //! ```
 
 pub(crate) mod reader;
@@ -39,6 +40,7 @@ pub(crate) enum Kind {
     History = 6,
     EdgeHistory = 7,
     Places = 8,
+    Once = 9,
 }
 
 /// Length of a key.

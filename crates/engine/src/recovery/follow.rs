@@ -150,6 +150,10 @@ fn apply_commit(shared: &Shared, ts: u64, payload: &[u8], writes: &WriteSet) -> 
         _ => shared.check_stored().err().unwrap_or_else(|| diverged(ts, e.to_string())),
     };
     raise_bounds(shared, writes, &|reason| diverged(ts, reason)).map_err(misfit)?;
+    // Before it can be published: a checkpoint that has the commit has its id.
+    if let Some(id) = &writes.once {
+        shared.once.note(id, ts);
+    }
     let mode = Mode::Follow { commit_ts: ts, payload };
     let done = commit(shared, writes, &[], mode, &Stop::never(), |_| Ok(()));
     if done.map_err(misfit)?.is_none() {

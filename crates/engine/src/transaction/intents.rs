@@ -74,7 +74,9 @@ impl Transaction<'_> {
     pub fn restart(&mut self) -> Result<(), Error> {
         self.give_back_vertices();
         self.give_back_pairs();
+        let once = self.writes.once.take();
         self.writes = WriteSet::default();
+        self.writes.once = once;
         *self.ends.get_mut() = None;
         *self.own_keys.get_mut() = None;
         self.rules = None;

@@ -26,6 +26,7 @@ use crate::commit::write_set::{Read, WriteSet};
 use crate::error::Error;
 use crate::index::source::edge_item;
 use crate::intents::Holder;
+use crate::once::{self, Claim};
 use crate::schema::PendingRules;
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Reader, Registration};
@@ -57,6 +58,16 @@ pub struct Committed {
     pub edges_added: u64,
     /// Edges that existed before.
     pub edges_removed: u64,
+    /// True if a transaction with the same id has committed before
+    /// ([`commit_once`](Transaction::commit_once)): `ts` is its timestamp, and this one's writes
+    /// were undone.
+    pub repeated: bool,
+}
+
+impl Committed {
+    fn nothing(ts: CommitTs) -> Self {
+        Self { ts, edges_added: 0, edges_removed: 0, repeated: false }
+    }
 }
 
 /// A read-write transaction. Writes are private until [`commit`](Self::commit); dropping it aborts.
@@ -204,8 +215,12 @@ impl<'e> Transaction<'e> {
     }
 
     fn commit_with(mut self, stop: &Stop<'_>) -> Result<Committed, Error> {
-        let nothing = Committed { ts: self.read_ts(), edges_added: 0, edges_removed: 0 };
+        let nothing = Committed::nothing(self.read_ts());
         if let Some(rules) = self.rules.take().filter(|rules| rules.are_changes()) {
+            if self.writes.once.is_some() {
+                let reason = "it changes indexes or constraints, whose commit keeps no id";
+                return Err(Error::Once { reason });
+            }
             stop.check_last()?;
             self.make_names(stop)?;
             return self.commit_rules(*rules);
@@ -213,12 +228,25 @@ impl<'e> Transaction<'e> {
         if self.writes.is_empty() {
             stop.check_last()?;
             self.shared().check_stored()?;
+            if let Some(ts) = self.writes.once.as_ref().and_then(|id| self.shared().once.find(id)) {
+                return self.committed_before(ts);
+            }
             if self.names.is_some() {
                 self.make_names(stop)?;
                 self.shared().publish_all()?;
             }
             return Ok(nothing);
         }
+        let _claim = match &self.writes.once {
+            None => None,
+            Some(id) => match self.shared().once.claim(id, stop)? {
+                Claim::Own(held) => Some(held),
+                Claim::Earlier(ts) => {
+                    stop.check_last()?;
+                    return self.committed_before(ts);
+                }
+            },
+        };
         self.check_deleted_connected(stop)?;
         self.make_names(stop)?;
         let read_ts = self.registration.read_ts;
@@ -247,7 +275,31 @@ impl<'e> Transaction<'e> {
             ts: CommitTs::from_raw(done.ts),
             edges_added: done.edges_added,
             edges_removed: done.edges_removed,
+            repeated: false,
         })
+    }
+
+    /// Ends a transaction whose id has committed at `ts`: its own writes are undone.
+    fn committed_before(&self, ts: u64) -> Result<Committed, Error> {
+        self.shared().publish(ts)?;
+        Ok(Committed { repeated: true, ..Committed::nothing(CommitTs::from_raw(ts)) })
+    }
+
+    /// Lets the transaction commit once, however often it is sent: `id` names it, among all that
+    /// are sent to the database. If a commit with the id is known
+    /// ([`Settings::once_window`](crate::Settings::once_window)), this transaction's writes are
+    /// undone when it commits, and it has the timestamp of the first one. The id is a part of the
+    /// commit: it survives with it, and goes where it goes. A transaction that writes nothing
+    /// leaves no id.
+    ///
+    /// # Errors
+    /// [`Error::Once`] for an id that is empty or too long.
+    pub fn commit_once(&mut self, id: &str) -> Result<(), Error> {
+        if !once::is_id(id) {
+            return Err(Error::Once { reason: "its id has 1 to 128 bytes" });
+        }
+        self.writes.once = Some(id.into());
+        Ok(())
     }
 
     /// Aborts: nothing was written.

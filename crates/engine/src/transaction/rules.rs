@@ -190,6 +190,6 @@ impl Transaction<'_> {
         // Nothing is read any more: what others do while indexes are built need not be kept.
         self.registration.close();
         let ts = build::change(self.shared(), rules)?;
-        Ok(Committed { ts: CommitTs::from_raw(ts), edges_added: 0, edges_removed: 0 })
+        Ok(Committed::nothing(CommitTs::from_raw(ts)))
     }
 }

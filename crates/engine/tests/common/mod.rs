@@ -2,11 +2,15 @@
 #![allow(dead_code, reason = "each program uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+pub(crate) mod log;
 pub(crate) mod plain;
+
+use std::path::Path;
 
 use proptest::prelude::ProptestConfig;
 use telar_engine::{Engine, Settings};
 use telar_graph::VertexId;
+use tempfile::TempDir;
 
 pub(crate) fn v(n: u64) -> VertexId {
     VertexId::from_raw(n)
@@ -24,6 +28,12 @@ pub(crate) fn memory() -> Engine {
     let mut settings = no_background();
     settings.hub_entries_min = 4096;
     Engine::in_memory(settings).unwrap()
+}
+
+/// A folder, in memory if there is one: nothing in these tests depends on what a sync does.
+pub(crate) fn folder() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    if memory.is_dir() { TempDir::new_in(memory).unwrap() } else { TempDir::new().unwrap() }
 }
 
 /// Makes the vertices `0..count` of an empty database.

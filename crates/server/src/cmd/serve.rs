@@ -14,7 +14,7 @@ use clap::Args;
 use telar_cli::allocator;
 use telar_cluster::upkeep::Limits;
 use telar_db::query::budget::Budget;
-use telar_server::config::{Config, Loaded, NodeRole};
+use telar_server::config::{Config, FollowerReads, Loaded, NodeRole};
 use telar_server::dbms::{
     ClusterSettings, Dbms, DbmsSettings, FirstLogin, Security, StatementLimits,
 };
@@ -190,6 +190,7 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
             bytes_max: config.cluster_log_bytes.0,
         },
         ca: config.cluster_ca.clone(),
+        latest_reads: config.cluster_follower_reads == FollowerReads::Latest,
     })
 }
 

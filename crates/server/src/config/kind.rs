@@ -98,6 +98,16 @@ choice! {
     }
 }
 
+choice! {
+    /// State of the graph that reads of a follower see.
+    FollowerReads {
+        /// The one that the session's bookmarks name, or a later one.
+        Bookmarks = "bookmarks",
+        /// One with everything acknowledged before.
+        Latest = "latest",
+    }
+}
+
 /// URL of a cluster's store, whose password nobody is to see.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl(pub String);

@@ -21,7 +21,9 @@ use crate::dbms::Isolations;
 use crate::http::{self, Allowed};
 use crate::replication::SourceUrl;
 
-pub use kind::{Bytes, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl};
+pub use kind::{
+    Bytes, FollowerReads, Kind, LogFormat, LogLevel, NodeRole, Password, QueryLog, StoreUrl,
+};
 pub use load::{Loaded, Origin, Problem, load};
 
 /// Least `cluster.log_bytes`: groups of commits of this size are ordinary.
@@ -209,6 +211,9 @@ settings! {
     "cluster.ca" cluster_ca: Option<PathBuf> = None,
         "PEM file of the authorities that vouch for nodes that encrypt HTTP. Unset: those that this \
          machine trusts.";
+    "cluster.follower_reads" cluster_follower_reads: FollowerReads = FollowerReads::Bookmarks,
+        "What reads of a follower see: what their bookmarks name at least, or, latest, everything \
+         acknowledged before them: the store is asked for each.";
     "follow.address" follow_address: Option<SourceUrl> = None,
         "HTTP address of a server of which this one keeps copies, for reads; `telar promote` ends \
          that. Unset: it follows nobody.";

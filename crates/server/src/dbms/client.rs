@@ -395,6 +395,7 @@ impl Client {
         let settings = self.dbms.settings();
         let is_default = database.name() == self.dbms.default_name();
         let said = isolation::wanted(&options.metadata)?;
+        let once = isolation::once(&options.metadata)?;
         let isolation = options.isolation.or(said);
         let isolation =
             isolation.unwrap_or_else(|| settings.isolation.of(database.name(), is_default));
@@ -425,7 +426,7 @@ impl Client {
         });
         *self.caller.lock() = Arc::downgrade(&caller);
         let timeout = options.timeout;
-        Ok(Call { database, caller, origin, timeout, isolation, _place: place })
+        Ok(Call { database, caller, origin, timeout, isolation, once, _place: place })
     }
 }
 
@@ -438,6 +439,8 @@ struct Call {
     /// What the client wants it to take at most.
     timeout: Option<Duration>,
     isolation: Isolation,
+    /// Id of what commits once.
+    once: Option<Arc<str>>,
     _place: Option<Place>,
 }
 
@@ -522,6 +525,9 @@ impl Call {
         let mut session = session.with_host(host, Arc::clone(&self.origin));
         if options.access == AccessMode::Read {
             session = session.read_only();
+        }
+        if let Some(id) = &self.once {
+            session = session.with_once(Arc::clone(id));
         }
         if let Some(wait) = settings.limits.write_wait {
             session = session.with_write_wait(wait);

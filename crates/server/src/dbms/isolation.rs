@@ -1,11 +1,12 @@
-//! How transactions are isolated: what a client wants, what settings say of a database.
+//! What the metadata of a transaction say to the server: how it is isolated, and whether it commits
+//! once; what settings say of the isolation in a database.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 use telar_db::query::cypher::suggest::closest;
-use telar_db::{Isolation, Value, ValueMap};
+use telar_db::{Isolation, ONCE_ID_BYTES_MAX, Value, ValueMap};
 
 use super::names::{self, ALIAS};
 use super::{Failure, SYSTEM};
@@ -14,6 +15,9 @@ use super::{Failure, SYSTEM};
 const RESERVED: &str = "telar.";
 /// The key that says how a transaction is isolated.
 pub const KEY: &str = "telar.isolation";
+
+/// The key of the id of a transaction that commits once.
+pub(super) const ONCE_KEY: &str = "telar_once";
 
 /// The levels, as they are written.
 const LEVELS: [(&str, Isolation); 2] =
@@ -43,7 +47,7 @@ fn invalid(message: String) -> Failure {
 pub(super) fn wanted(metadata: &ValueMap) -> Result<Option<Isolation>, Failure> {
     let unknown = |key: &&Arc<str>| key.starts_with(RESERVED) && ***key != *KEY;
     if let Some(key) = metadata.keys().find(unknown) {
-        let help = closest(key, [KEY]).map(|near| format!("; did you mean '{near}'?"));
+        let help = closest(key, [KEY, ONCE_KEY]).map(|near| format!("; did you mean '{near}'?"));
         let help = help.unwrap_or_default();
         let message = format!("transaction metadata: there is no key '{key}'{help}");
         return Err(invalid(message));
@@ -58,6 +62,23 @@ pub(super) fn wanted(metadata: &ValueMap) -> Result<Option<Isolation>, Failure> 
     };
     let expected = "'snapshot' or 'serializable'";
     Err(invalid(format!("transaction metadata: {KEY}: expected {expected}, found {found}")))
+}
+
+/// The id of a transaction that commits once, if its metadata have one.
+///
+/// # Errors
+/// If it is no text, or none that can be kept.
+pub(super) fn once(metadata: &ValueMap) -> Result<Option<Arc<str>>, Failure> {
+    let found = match metadata.get(ONCE_KEY) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(id)) if (1..=ONCE_ID_BYTES_MAX).contains(&id.len()) => {
+            return Ok(Some((**id).into()));
+        }
+        Some(Value::String(id)) => format!("a STRING of {} bytes", id.len()),
+        Some(other) => other.type_name().to_string(),
+    };
+    let expected = format!("a STRING of 1 to {ONCE_ID_BYTES_MAX} bytes");
+    Err(invalid(format!("transaction metadata: {ONCE_KEY}: expected {expected}, found {found}")))
 }
 
 /// How transactions are isolated whose clients do not say.

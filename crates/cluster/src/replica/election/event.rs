@@ -103,6 +103,8 @@ pub enum Event {
         /// Its number of commits, at least 1.
         commits: u64,
     },
+    /// The log has grown, as somebody has seen: read it, if this node does.
+    Look,
     /// Stop leading, so that another node can without waiting.
     Release,
 }

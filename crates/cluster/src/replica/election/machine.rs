@@ -209,6 +209,7 @@ impl Election {
             Event::Append { id, commits } => {
                 self.queue.push_back((id, commits.max(1)));
             }
+            Event::Look => self.read_due = self.read_due.min(now),
             Event::Release => self.draining = self.role != Role::Follower,
         }
         self.drive(now);

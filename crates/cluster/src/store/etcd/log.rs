@@ -12,6 +12,8 @@ use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
 
 /// Slots asked for at once: 4 MiB.
 const SLOTS_MAX: usize = 16;
+/// Timestamps in which slots are looked for at once.
+const WINDOW: u64 = 1 << 16;
 /// Parts listed at once.
 const PARTS_MAX: usize = 1000;
 /// How often a put is tried again because the mark was made meanwhile.
@@ -92,18 +94,26 @@ impl Etcd {
 
     fn page(&self, stream: &Name, keys: &Keys, from: u64) -> Result<Page, StoreError> {
         let (slots, at) = (keys.slots(), keys.slot(from));
-        let before = range(slots.as_bytes(), Some(at.as_bytes()), 1, true);
-        let after = range(at.as_bytes(), Some(&after(&slots)), SLOTS_MAX, false);
-        let mark = range(keys.mark().as_bytes(), None, 1, false);
+        // etcd counts what a range holds, however few of it are wanted.
+        let window_end = from.saturating_add(WINDOW);
+        let end = keys.slot(window_end);
+        let following = range(at.as_bytes(), Some(end.as_bytes()), SLOTS_MAX, false);
+        let mut ranges = vec![range(keys.mark().as_bytes(), None, 1, false), following];
+        if !self.boundaries.knows(&keys.0, from) {
+            ranges.push(range(slots.as_bytes(), Some(at.as_bytes()), 1, true));
+        }
+        let asks_before = ranges.len() == 3;
         let ranges: Vec<Value> =
-            [before, after, mark].map(|range| json!({ "request_range": range })).into();
+            ranges.into_iter().map(|range| json!({ "request_range": range })).collect();
         let found: Transaction = self.gateway.ask("/v3/kv/txn", &json!({ "success": ranges }))?;
-        let mark = mark_of(found.range(2)?)?;
+        let mark = mark_of(found.range(0)?)?;
         check_mark(stream, mark, from)?;
         let mut slots = Vec::new();
-        if let Some(before) = found.range(0)?.first() {
+        if asks_before && let Some(before) = found.range(2)?.first() {
             // It holds `from`, if none begins there.
-            slots.extend(Some(slot_of(before)?).filter(|slot| slot.range.next() > from));
+            let before = slot_of(before)?;
+            self.boundaries.note(&keys.0, std::slice::from_ref(&before));
+            slots.extend(Some(before).filter(|slot| slot.range.next() > from));
         }
         let following = found.range(1)?;
         for kv in following {
@@ -115,7 +125,10 @@ impl Etcd {
             }
             slots.push(slot);
         }
-        let is_last = following.len() < SLOTS_MAX;
+        self.boundaries.note(&keys.0, &slots);
+        // The next one would begin where the last one ends.
+        let next = slots.last().map_or(from, |last: &Slot| last.range.next());
+        let is_last = following.len() < SLOTS_MAX && next < window_end;
         Ok(Page { slots, revision: found.header.revision()?, is_last })
     }
 

@@ -14,6 +14,7 @@
 //!
 //! There are no images: etcd is made for small values. Users of etcd are not built yet.
 
+mod boundaries;
 mod coordination;
 mod gateway;
 mod log;
@@ -24,6 +25,7 @@ use std::sync::Arc;
 use rustls::ClientConfig;
 
 use super::{Endpoint, Name, StoreError};
+use boundaries::Boundaries;
 use gateway::Gateway;
 
 /// Longest body of a slot, and of a part: 256 KiB. etcd keeps thousands of entries in memory; its
@@ -37,6 +39,7 @@ pub struct Etcd {
     /// Beginning of all keys.
     prefix: String,
     body_bytes_max: usize,
+    boundaries: Boundaries,
 }
 
 impl Etcd {
@@ -61,7 +64,12 @@ impl Etcd {
 
     fn over(gateway: Gateway) -> Result<Self, StoreError> {
         let prefix = "telar/".to_owned();
-        let store = Self { gateway, prefix, body_bytes_max: BODY_BYTES_MAX };
+        let store = Self {
+            gateway,
+            prefix,
+            body_bytes_max: BODY_BYTES_MAX,
+            boundaries: Boundaries::default(),
+        };
         let found: wire::Range =
             store.gateway.ask("/v3/kv/range", &wire::range(b"telar/", None, 1, false))?;
         drop(found);

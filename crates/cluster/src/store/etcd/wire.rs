@@ -82,8 +82,11 @@ pub(super) fn range(key: &[u8], end: Option<&[u8]>, limit: usize, descending: bo
     let mut range = json!({ "key": encode(key), "limit": limit.to_string() });
     if let Some(end) = end {
         range["range_end"] = encode(end).into();
+    }
+    // Ranges come in ascending order. To sort one, etcd reads all of it, whatever the limit.
+    if descending {
         range["sort_target"] = "KEY".into();
-        range["sort_order"] = if descending { "DESCEND" } else { "ASCEND" }.into();
+        range["sort_order"] = "DESCEND".into();
     }
     range
 }

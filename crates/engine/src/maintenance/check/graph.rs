@@ -24,6 +24,7 @@ use crate::format::{Kind, parts};
 use crate::index::Definition;
 use crate::index::page::StoredIndexes;
 use crate::index::stored::Stored;
+use crate::once;
 use crate::shared::Shared;
 use crate::store::changes::Key;
 
@@ -153,6 +154,7 @@ impl Graph {
                 let name = name(a)?;
                 format!("places of properties of edges of type {name}, vertices {first} to {last}")
             }
+            9 => "ids of transactions that commit once".into(),
             k if k == Kind::Index as u8 => {
                 format!("part {segment} of index {}", self.indexes.name(a)?)
             }
@@ -193,6 +195,7 @@ impl Graph {
         match kind {
             k if k == Kind::Adjacency as u8 => self.adjacency(a, b, number, body),
             k if k == Kind::Places as u8 => self.places(a, number, body),
+            k if k == Kind::Once as u8 => once::decode(body).map(drop),
             k if k == Kind::States as u8 => self.states(number, body),
             k if k == Kind::VertexProperty as u8 => {
                 self.check_property(a)?;

@@ -1,16 +1,23 @@
 //! A copy as sessions see it: reads of a leader are strict, writes go to the leader.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use telar_db::query::{At, QueryError};
+use telar_db::query::{At, ErrorKind, Limits, QueryError};
 use telar_db::{Backend, BackendTransaction, CommitTs, Database as Engine, Isolation, SharedGraph};
 
 use super::LocalCopy;
+use crate::dbms::failure::server_error;
+
+/// Longest wait of a read for what had been acknowledged before it.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One opening of a node's copy of a database.
 ///
 /// Isolation: on the leader a snapshot shows everything that anybody had acknowledged before it
-/// (strict). On a follower it shows what has been applied, and bookmarks wait (causal).
+/// (strict). On a follower it shows what has been applied, and bookmarks wait (causal); or, with
+/// `cluster.follower_reads = "latest"`, it is strict there, too: the end of the log is read in the
+/// store first, and waited for.
 #[derive(Debug)]
 pub(in crate::dbms) struct ReplicaBackend {
     pub(in crate::dbms) engine: Engine,
@@ -18,10 +25,35 @@ pub(in crate::dbms) struct ReplicaBackend {
 }
 
 impl ReplicaBackend {
+    /// Waits, on a follower whose reads are to be strict, until it shows what had been acknowledged
+    /// before the call.
+    fn catch_up(&self) -> Result<(), QueryError> {
+        if !self.copy.latest_reads || !self.engine.follows() {
+            return Ok(());
+        }
+        let late = |why: String| {
+            let message = format!("the newest state cannot be read here: {why}; try again");
+            server_error(ErrorKind::DatabaseUnavailable, message)
+        };
+        let last = self.copy.replica.last_acknowledged(&self.engine);
+        let last = last.map_err(|e| late(e.to_string()))?;
+        let deadline = Instant::now().checked_add(PATIENCE);
+        self.wait_for(last, &Limits { deadline, ..Limits::default() }).map_err(|_| {
+            let why = self.copy.replica.stopped();
+            late(why.unwrap_or_else(|| format!("commit {last} has not come")))
+        })
+    }
+
     /// Fails if a snapshot from before this call, of `shown` or later, may lack what another
     /// leader has acknowledged.
     fn check_lease(&self, shown: CommitTs) -> Result<(), QueryError> {
-        self.copy.replica.check_lease(shown).map_err(|_| self.copy.not_a_leader())
+        let replica = &self.copy.replica;
+        // Where reads are strict on every node, those of one that was deposed are none.
+        let checked = match self.copy.latest_reads && !self.engine.follows() {
+            true => replica.check_leads(shown),
+            false => replica.check_lease(shown),
+        };
+        checked.map_err(|_| self.copy.not_a_leader())
     }
 }
 
@@ -39,6 +71,7 @@ impl Backend for ReplicaBackend {
     }
 
     fn snapshot(&self) -> Result<Box<SharedGraph<'_>>, QueryError> {
+        self.catch_up()?;
         // The order counts: the snapshot, then the lease.
         let shown = self.engine.published();
         let snapshot = Backend::snapshot(&self.engine)?;
@@ -58,10 +91,15 @@ impl Backend for ReplicaBackend {
     }
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
+        self.catch_up()?;
         let shown = self.engine.published();
         let transaction = Backend::begin(&self.engine, isolation)?;
         self.check_lease(shown)?;
         Ok(transaction)
+    }
+
+    fn committed_once(&self, id: &str) -> Option<CommitTs> {
+        self.engine.committed_once(id)
     }
 
     fn published(&self) -> CommitTs {

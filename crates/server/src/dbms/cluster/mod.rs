@@ -74,6 +74,8 @@ pub struct ClusterSettings {
     pub limits: Limits,
     /// PEM file of the authorities that vouch for nodes that encrypt HTTP.
     pub ca: Option<PathBuf>,
+    /// True if its reads see everything acknowledged before them where it follows, too.
+    pub latest_reads: bool,
 }
 
 /// Members of a cluster: none before others can reach this node, and once it has left.
@@ -86,6 +88,8 @@ pub(super) struct LocalCopy {
     members: SharedMembers,
     /// The log, as far as this node looks after it.
     log: Arc<LogFigures>,
+    /// True if reads see everything acknowledged before them while it follows, too.
+    latest_reads: bool,
 }
 
 /// Figures of a log that this node leads; of one that it does not, nothing is known.
@@ -287,7 +291,8 @@ impl Cluster {
             error => unavailable(name, &error.to_string()),
         })?;
         let (members, log) = (Arc::clone(&self.members), Arc::default());
-        let copy = LocalCopy { replica: Arc::new(replica), members, log };
+        let latest_reads = self.settings.latest_reads;
+        let copy = LocalCopy { replica: Arc::new(replica), members, log, latest_reads };
         self.copies.lock().insert(folder.to_owned(), copy.clone());
         Ok(copy)
     }

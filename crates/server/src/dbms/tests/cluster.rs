@@ -1,5 +1,7 @@
 //! Nodes of a cluster, in one process over a store in a folder.
 
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -7,6 +9,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::dbms::{AccessMode, ClusterSettings, Report};
+use crate::http;
+use crate::metrics::Metrics;
 
 const NOT_A_LEADER: &str = "Neo.ClientError.Cluster.NotALeader";
 
@@ -239,6 +243,158 @@ fn a_leader_that_hands_over_ends_its_transactions_and_follows() {
     assert_eq!(writers(leader, "telar"), writers(follower, "telar"));
     assert_eq!(refusal(attempt(&client, "CREATE (:Kept)")).0, NOT_A_LEADER);
     drop((client, other));
+    close(a);
+    close(b);
+}
+
+/// Status and body of a request over HTTP.
+fn ask(address: SocketAddr, path: &str, body: &str) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let length = body.len();
+    let basic = "bmVvNGo6TmVvNGoncyBzZWNyZXQ=";
+    let head = format!(
+        "POST /db/telar/query/v2{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+         Authorization: Basic {basic}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    (answer.split(' ').nth(1).unwrap().parse().unwrap(), answer)
+}
+
+#[test]
+fn transactions_over_http_hear_that_their_node_leads_no_more() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    eventually("a commit", || attempt(&admin(leader), "CREATE (:Kept)").ok());
+    let (local, metrics) = ("127.0.0.1:0".parse().unwrap(), Arc::new(Metrics::new()));
+    let settings = http::Settings::default();
+    let server = http::Server::start(local, None, Arc::clone(leader), settings, metrics).unwrap();
+    let begin = |body: &str| {
+        let (status, answer) = ask(server.address(), "/tx", body);
+        assert_eq!(status, 202, "{answer}");
+        let id = answer.split("\"id\":\"").nth(1).unwrap().split('"').next().unwrap();
+        format!("/tx/{id}")
+    };
+    let writes = begin(r#"{"statement": "CREATE (:Lost)"}"#);
+    let reads = begin(r#"{"statement": "MATCH (n) RETURN n", "accessMode": "READ"}"#);
+    let transfer = r#"{"statement": "CALL telar.cluster.transfer()"}"#;
+    assert_eq!(ask(server.address(), "", transfer).0, 202);
+    eventually("the other leads", || follower.copy("telar").filter(|copy| copy.leads()));
+    // Until it is ended it may be asked, and its commit is refused.
+    for path in [format!("{writes}/commit"), writes] {
+        let (status, answer) = ask(server.address(), &path, "");
+        assert!(status == 421 && answer.contains(NOT_A_LEADER), "{path}: {answer}");
+    }
+    let ended = eventually("its end", || {
+        let (status, answer) = ask(server.address(), &reads, "");
+        (status != 202).then_some(answer)
+    });
+    assert!(ended.contains("Transaction.Terminated"), "{ended}");
+    assert_eq!(run(&admin(follower), "MATCH (n:Lost) RETURN count(n)"), ["0"]);
+    drop(server);
+    close(a);
+    close(b);
+}
+
+/// Sends a write with an id until it is answered; its bookmark.
+fn send_once(client: &Client, id: &str) -> String {
+    let metadata = [(Arc::from("telar_once"), Value::from(id))].into_iter().collect();
+    let options = Options { metadata, ..Options::default() };
+    eventually("an answer", || {
+        let (mut kept, none) = (Kept::default(), ValueMap::new());
+        let done = client.run(&options, "CREATE (:Order)", &none, &mut kept);
+        done.ok().map(|done| done.bookmark.unwrap().to_string())
+    })
+}
+
+#[test]
+fn an_id_commits_once_whoever_leads_and_after_a_restart() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    let first = send_once(&admin(leader), "one");
+    send_once(&admin(leader), "two");
+    assert_eq!(send_once(&admin(leader), "one"), first);
+    // On the next leader, which has it from the log.
+    assert_eq!(run(&admin(leader), "CALL telar.cluster.transfer()"), ["TRUE"]);
+    eventually("the other leads", || follower.copy("telar").filter(|copy| copy.leads()));
+    assert_eq!(send_once(&admin(follower), "one"), first);
+    let third = send_once(&admin(follower), "three");
+    let port = if Arc::ptr_eq(follower, &a) { 1 } else { 2 };
+    close(a);
+    close(b);
+    // On a node that has it from its own checkpoint.
+    let node = if port == 1 { "a" } else { "b" };
+    let last = place.node(node, port);
+    let client = admin(&last);
+    assert_eq!((send_once(&client, "one"), send_once(&client, "three")), (first, third));
+    assert_eq!(run(&client, "MATCH (o:Order) RETURN count(o)"), ["3"]);
+    drop(client);
+    close(last);
+}
+
+/// Without bookmarks, and while both nodes change roles.
+#[test]
+fn latest_reads_on_a_follower_are_never_behind_what_was_acknowledged() {
+    let place = Place::new();
+    let [a, b] = [("a", 1), ("b", 2)].map(|(node, port)| {
+        let mut settings = place.settings(node);
+        settings.cluster.as_mut().unwrap().latest_reads = true;
+        let dbms = place.open(node, settings).unwrap();
+        dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
+        dbms
+    });
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    eventually("a commit", || attempt(&admin(leader), "CREATE (:Counter {n: 0})").ok());
+    let acknowledged = std::sync::atomic::AtomicU64::new(0);
+    let ended = std::sync::atomic::AtomicBool::new(false);
+    let order = std::sync::atomic::Ordering::SeqCst;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Once by each leader.
+            for (node, target) in [(leader, 100), (follower, 200)] {
+                let client = admin(node);
+                while acknowledged.load(order) < target {
+                    let next = acknowledged.load(order) + 1;
+                    let text = format!("MATCH (c:Counter) SET c.n = {next}");
+                    if attempt(&client, &text).is_ok() {
+                        acknowledged.store(next, order);
+                    }
+                }
+                if target == 100 {
+                    assert_eq!(run(&client, "CALL telar.cluster.transfer()"), ["TRUE"]);
+                }
+            }
+            ended.store(true, order);
+        });
+        for node in [leader, follower, follower] {
+            scope.spawn(|| {
+                let (client, mut reads) = (admin(node), 0);
+                while !ended.load(order) {
+                    let before = acknowledged.load(order);
+                    let in_transaction = reads % 2 == 0;
+                    let text = "MATCH (c:Counter) RETURN c.n";
+                    let found = if in_transaction {
+                        client.begin(&Options::default()).and_then(|mut work| {
+                            let mut kept = Kept::default();
+                            work.run(text, &ValueMap::new(), &mut kept).map(|_| kept.0)
+                        })
+                    } else {
+                        attempt(&client, text)
+                    };
+                    // A node that is deposed refuses for a moment.
+                    let Ok(found) = found else { continue };
+                    let found: u64 = found[0].parse().unwrap();
+                    assert!(found >= before, "{found} was read after {before}");
+                    reads += 1;
+                }
+                assert!(reads > 0);
+            });
+        }
+    });
     close(a);
     close(b);
 }

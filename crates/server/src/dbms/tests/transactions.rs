@@ -141,3 +141,66 @@ fn statements_have_the_limits_of_the_server() {
     })
     .unwrap();
 }
+
+fn once(id: impl Into<Value>) -> Options {
+    let metadata = [(Arc::from("telar_once"), id.into())].into_iter().collect();
+    Options { metadata, ..Options::default() }
+}
+
+#[test]
+fn a_transaction_with_an_id_commits_once() {
+    let dbms = in_memory();
+    let client = admin(&dbms);
+    let send = |text: &str| {
+        let mut kept = Kept::default();
+        let done = client.run(&once("a"), text, &ValueMap::new(), &mut kept).unwrap();
+        done.bookmark.unwrap().to_string()
+    };
+    let first = send("CREATE (:Order {id: 1})");
+    run(&client, "CREATE (:Other)");
+    assert_eq!(send("CREATE (:Order {id: 1})"), first);
+    let mut work = client.begin(&once("a")).unwrap();
+    step(&mut work, "CREATE (:Order {id: 1})").unwrap();
+    assert_eq!(work.commit().unwrap().to_string(), first);
+    assert_eq!(run(&client, "MATCH (o:Order) RETURN count(o)"), ["1"]);
+    // What only reads has its own.
+    assert_ne!(send("MATCH (o) RETURN o"), first);
+    // A constraint is looked at when the statement runs, or at the commit; both know the id.
+    run(&client, "CREATE CONSTRAINT FOR (o:Order) REQUIRE o.id IS UNIQUE");
+    assert_eq!(send("CREATE (:Order {id: 1})"), first);
+    let mut work = client.begin(&once("a")).unwrap();
+    let failure = step(&mut work, "CREATE (:Order {id: 1 / 0})").unwrap_err();
+    assert_eq!(failure.code, "Neo.ClientError.Transaction.AlreadyCommitted");
+    assert!(failure.message.contains("has committed before"), "{}", failure.message);
+    drop(work);
+    let failure = try_on(&client, &once("b"), "CREATE (:Order {id: 1 / 0})").unwrap_err();
+    assert_eq!(failure.code, "Neo.ClientError.Statement.ArithmeticError");
+}
+
+#[test]
+fn ids_that_cannot_be_kept_are_refused() {
+    let dbms = in_memory();
+    let client = admin(&dbms);
+    let invalid = "Neo.ClientError.Request.Invalid";
+    for id in [Value::from(""), Value::from("x".repeat(129)), Value::from(7), Value::from(true)] {
+        let failure = try_on(&client, &once(id), "CREATE ()").unwrap_err();
+        assert_eq!(failure.code, invalid);
+        assert!(failure.message.contains("telar_once: expected a STRING of 1 to 128 bytes"));
+    }
+    let near: ValueMap = [(Arc::from("telar.once"), Value::from("a"))].into_iter().collect();
+    let near = Options { metadata: near, ..Options::default() };
+    let failure = try_on(&client, &near, "CREATE ()").unwrap_err();
+    assert!(failure.message.contains("did you mean 'telar_once'?"), "{}", failure.message);
+    for text in [
+        "CREATE INDEX FOR (n:X) ON n.y",
+        "CREATE USER ann SET PASSWORD 'long enough'",
+        "UNWIND range(1, 3) AS i CALL (i) { CREATE (:Batch) } IN TRANSACTIONS OF 1 ROW",
+    ] {
+        let failure = try_on(&client, &once("a"), text).unwrap_err();
+        let code = "Neo.ClientError.Transaction.ForbiddenDueToTransactionType";
+        assert_eq!(failure.code, code, "{text}");
+        try_on(&client, &once("a"), &format!("EXPLAIN {text}")).unwrap();
+    }
+    try_on(&client, &once(Value::Null), "CREATE INDEX FOR (n:X) ON n.y").unwrap();
+    assert_eq!(run(&client, "MATCH (n) RETURN count(n)"), ["0"]);
+}

@@ -82,7 +82,8 @@ pub(crate) async fn begin(
     let id = new_id()?;
     let deadline = Deadline::of(app.dbms.time_limit(options.timeout));
     let Caller { client, owner, .. } = caller;
-    let open = Arc::new(Open::new(id.clone(), name, owner, ends, deadline, place));
+    let open =
+        Arc::new(Open::new(id.clone(), (name, options.access), owner, ends, deadline, place));
     if !app.transactions.add(&open) {
         return Err(Refusal::closing());
     }

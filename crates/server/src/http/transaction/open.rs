@@ -19,7 +19,7 @@ use tokio::time::sleep;
 
 use super::ended::{self, Ended};
 use super::turn::Turn;
-use crate::dbms::{Client, Failure, Owner, Place, Quota, Standing, Work};
+use crate::dbms::{AccessMode, Client, Failure, Options, Owner, Place, Quota, Standing, Work};
 use crate::http::App;
 use crate::http::refusal::Refusal;
 use crate::http::reply::Ends;
@@ -50,6 +50,7 @@ pub(super) struct Open {
     pub(super) id: String,
     pub(super) ends: Ends,
     database: String,
+    access: AccessMode,
     owner: Owner,
     deadline: Option<Deadline>,
     state: Mutex<State>,
@@ -108,7 +109,7 @@ impl Open {
     /// One that is about to begin, for the request that begins it.
     pub(super) fn new(
         id: String,
-        database: String,
+        (database, access): (String, AccessMode),
         owner: Owner,
         ends: Ends,
         deadline: Option<Deadline>,
@@ -117,7 +118,7 @@ impl Open {
         let state = Mutex::new(State::Running { stopped: false });
         let place = Mutex::new(Some(place));
         let (is_ended, _) = watch::channel(false);
-        Self { id, ends, database, owner, deadline, state, place, is_ended }
+        Self { id, ends, database, access, owner, deadline, state, place, is_ended }
     }
 
     /// Takes it for a request, or to end it.
@@ -163,19 +164,24 @@ impl Open {
         let _ = self.is_ended.subscribe().wait_for(|ended| *ended).await;
     }
 
+    /// Reason of its end, if it was ended from outside and `client` has it: a command, or this node
+    /// leads its database no more.
+    pub(super) fn why_terminated(&self, client: &Client) -> Option<Failure> {
+        let database = Some(self.database.clone());
+        let options = Options { database, access: self.access, ..Options::default() };
+        self.ends.is_terminated().then(|| client.terminated(&options))
+    }
+
     /// True if it is over, idle since then; with the reason, if that came from outside.
-    fn is_over(&self, since: Instant, idle: Duration) -> (bool, Option<Failure>) {
+    fn is_over(&self, client: &Client, since: Instant, idle: Duration) -> (bool, Option<Failure>) {
         let now = Instant::now();
         let late = self.deadline.as_ref().filter(|deadline| now >= deadline.at);
-        let why = if self.ends.is_terminated() {
-            let message = "the transaction was terminated, and undone";
-            Some(Failure::new(ended::TERMINATED, message))
-        } else {
+        let why = self.why_terminated(client).or_else(|| {
             late.map(|Deadline { whose, .. }| {
                 let message = format!("the transaction took longer than it may{whose}: undone");
                 Failure::new(ended::TIMED_OUT, message)
             })
-        };
+        });
         (why.is_some() || now.saturating_duration_since(since) >= idle, why)
     }
 }
@@ -238,7 +244,9 @@ impl Transactions {
     /// Remembers why one has ended, if nobody asked for that. Who looks for it finds it on the
     /// list or here at any time.
     fn remember(&self, open: &Open, why: Option<&Failure>) {
-        if let Some(why) = why.filter(|why| ended::is_from_outside(why)) {
+        let is_from_outside =
+            |why: &&Failure| ended::is_from_outside(why) || open.ends.is_terminated();
+        if let Some(why) = why.filter(is_from_outside) {
             self.ended.add(&open.id, &open.owner, &open.database, why);
         }
     }
@@ -253,8 +261,8 @@ impl Transactions {
     /// Takes one off the list if it is idle and over.
     fn take_over(&self, open: &Open) -> Option<Box<Held>> {
         let mut state = open.state.lock();
-        let State::Idle(_, since) = &*state else { return None };
-        let (is_over, why) = open.is_over(*since, self.idle);
+        let State::Idle(held, since) = &*state else { return None };
+        let (is_over, why) = open.is_over(&held.client, *since, self.idle);
         if !is_over {
             return None;
         }

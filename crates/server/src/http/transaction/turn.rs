@@ -86,7 +86,10 @@ impl Turn {
             Ok(done) => done,
             Err(failure) => {
                 // Whoever hung up has ended it himself.
-                let own = failure.code == ended::TERMINATED && !self.open.ends.is_terminated();
+                let is_terminated = failure.code == ended::TERMINATED;
+                let why = self.open.why_terminated(&held.client).filter(|_| is_terminated);
+                let own = is_terminated && why.is_none();
+                let failure = why.unwrap_or(failure);
                 self.end(Some(&failure).filter(|_| !own));
                 return output.fail(&failure);
             }

@@ -3,6 +3,7 @@ package behaviours;
 import static behaviours.Behaviour.ADDRESS;
 import static behaviours.Behaviour.IS_TELAR;
 import static behaviours.Behaviour.KIND;
+import static behaviours.Behaviour.SCHEME;
 import static behaviours.Behaviour.behaviour;
 import static behaviours.Behaviour.config;
 import static behaviours.Behaviour.driver;
@@ -105,7 +106,7 @@ final class Results {
                 require(statuses(session, UNKNOWN).contains("01N50"), "its status");
             }
             var off = config().withNotificationConfig(NotificationConfig.disableAllConfig());
-            try (var driver = driver("bolt://" + ADDRESS, AuthTokens.none(), off); var session = driver.session()) {
+            try (var driver = driver(SCHEME + "://" + ADDRESS, AuthTokens.none(), off); var session = driver.session()) {
                 equal(session.run(UNKNOWN).consume().notifications(), List.of());
             }
         });

@@ -3,6 +3,7 @@ package behaviours;
 import static behaviours.Behaviour.ADDRESS;
 import static behaviours.Behaviour.IS_TELAR;
 import static behaviours.Behaviour.KIND;
+import static behaviours.Behaviour.SCHEME;
 import static behaviours.Behaviour.behaviour;
 import static behaviours.Behaviour.config;
 import static behaviours.Behaviour.count;
@@ -118,7 +119,7 @@ final class Transactions {
         });
         behaviour("conflicts_are_retried", () -> {
             var patient = config().withMaxTransactionRetryTime(60, TimeUnit.SECONDS);
-            try (var driver = driver("bolt://" + ADDRESS, AuthTokens.none(), patient)) {
+            try (var driver = driver(SCHEME + "://" + ADDRESS, AuthTokens.none(), patient)) {
                 driver.executableQuery("CREATE (:Counter {value: 0})").execute();
                 together(8, () -> {
                     try (var session = driver.session()) {
@@ -290,7 +291,7 @@ final class Transactions {
         });
         behaviour("concurrent_sessions", () -> {
             var narrow = config().withMaxConnectionPoolSize(10);
-            try (var driver = driver("bolt://" + ADDRESS, AuthTokens.none(), narrow)) {
+            try (var driver = driver(SCHEME + "://" + ADDRESS, AuthTokens.none(), narrow)) {
                 var numbers = new java.util.concurrent.atomic.AtomicInteger();
                 together(50, () -> {
                     var by = numbers.getAndIncrement();

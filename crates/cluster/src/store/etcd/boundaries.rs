@@ -1,0 +1,59 @@
+//! Timestamps at which slots are known to begin: nobody has to look for the slot before one.
+//!
+//! etcd sorts what it is asked for in descending order: it reads all of the range, values included,
+//! before it cuts it to its limit. A reader goes on where a slot that it has read ended, and a slot
+//! never changes: no other slot can hold that timestamp but one that begins there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
+
+use crate::store::Slot;
+
+/// Timestamps that are remembered of a stream: more than there are readers at a time.
+const KNOWN_MAX: usize = 4096;
+
+#[derive(Debug, Default)]
+pub(super) struct Boundaries(Mutex<BTreeMap<String, BTreeSet<u64>>>);
+
+impl Boundaries {
+    /// True if no slot of the stream begins before `at` and ends after it.
+    pub(super) fn knows(&self, stream: &str, at: u64) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        at == 1 || known.get(stream).is_some_and(|known| known.contains(&at))
+    }
+
+    /// Remembers where these slots of the stream end.
+    pub(super) fn note(&self, stream: &str, slots: &[Slot]) {
+        if slots.is_empty() {
+            return;
+        }
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(stream.to_owned()).or_default();
+        known.extend(slots.iter().map(|slot| slot.range.next()));
+        while known.len() > KNOWN_MAX {
+            known.pop_first();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::SlotRange;
+
+    fn slot(first: u64, next: u64) -> Slot {
+        Slot { range: SlotRange::new(first, next).unwrap(), body: Vec::new() }
+    }
+
+    #[test]
+    fn the_ends_of_slots_are_known_of_their_stream_alone() {
+        let known = Boundaries::default();
+        assert!(known.knows("a", 1) && !known.knows("a", 2));
+        known.note("a", &[slot(1, 5), slot(5, 9)]);
+        assert!(known.knows("a", 5) && known.knows("a", 9) && !known.knows("a", 6));
+        assert!(!known.knows("b", 5));
+        let more: Vec<_> = (9..9 + KNOWN_MAX as u64).map(|ts| slot(ts, ts + 1)).collect();
+        known.note("a", &more);
+        assert!(!known.knows("a", 5) && known.knows("a", 10));
+    }
+}

@@ -1,0 +1,87 @@
+//! Transactions that commit once, however often they are sent (docs/decisions/0080).
+//!
+//! - The id goes with the transaction to its commit, which decides (`telar_engine`'s `once.rs`).
+//! - What keeps no id is refused before it runs: changes of indexes and constraints, commands for
+//!   the server, `CALL { } IN TRANSACTIONS`.
+//! - A statement that fails in a transaction that has committed before may fail for that reason:
+//!   the client is told that it has.
+
+use std::sync::Arc;
+
+use telar_query::{ErrorKind, Phase, Prepared, QueryError};
+
+use super::Session;
+use crate::backend::BackendTransaction;
+
+impl Session {
+    /// The same session, whose next statement, or transaction of several, commits once: it may be
+    /// sent again, here or after a restart, when nobody knows whether it was committed. Of all that
+    /// are sent with this id the first commits; the others undo what they wrote, and have the
+    /// timestamp of the first. 1 to 128 bytes, another id for each transaction: two transactions
+    /// with one id are one. What only reads ignores it.
+    ///
+    /// # Examples
+    /// ```
+    /// let session = telar_db::Session::new(&telar_db::open_in_memory()?);
+    /// let order = session.clone().with_once("order-77");
+    /// let first = order.run("CREATE (:Order {id: 77})", &[])?;
+    /// let again = order.run("CREATE (:Order {id: 77})", &[])?;
+    /// assert_eq!(first.at, again.at);
+    /// assert_eq!(session.run("MATCH (o:Order) RETURN count(o)", &[])?.rows, [[1.into()]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_once(self, id: impl Into<Arc<str>>) -> Self {
+        Self { once: Some(id.into()), ..self }
+    }
+
+    /// Begins a transaction of the backend, with the id if there is one.
+    pub(super) fn begin_transaction(&self) -> Result<Box<dyn BackendTransaction>, QueryError> {
+        let mut transaction = self.backend.begin(self.isolation)?;
+        if let Some(id) = &self.once {
+            transaction.commit_once(id)?;
+        }
+        Ok(transaction)
+    }
+
+    /// Refuses what a transaction with an id cannot do.
+    pub(super) fn check_once(&self, plan: &Prepared) -> Result<(), QueryError> {
+        if self.once.is_none() || plan.explains() {
+            return Ok(());
+        }
+        let what = if plan.in_transactions() {
+            "CALL { } IN TRANSACTIONS, which commits several times"
+        } else if plan.changes_schema() {
+            "changes of indexes and constraints: IF NOT EXISTS and IF EXISTS may be sent again"
+        } else if plan.administration().is_some() {
+            "commands for the server: IF NOT EXISTS and IF EXISTS may be sent again"
+        } else {
+            return Ok(());
+        };
+        let message = format!("a transaction that commits once does not take {what}");
+        let (kind, detail) = (ErrorKind::TransactionType, "ForbiddenDueToTransactionType");
+        Err(QueryError::compile(kind, detail, message))
+    }
+
+    /// The error of a statement, or of its commit, as a client is told of it that may have
+    /// committed the same before.
+    pub(super) fn explain_once(&self, error: QueryError) -> QueryError {
+        let is_told = matches!(
+            error.kind,
+            ErrorKind::Terminated
+                | ErrorKind::TimedOut
+                | ErrorKind::NotALeader
+                | ErrorKind::AlreadyCommitted
+        );
+        if error.phase != Phase::Runtime || error.is_retryable() || is_told {
+            return error;
+        }
+        let committed = self.once.as_ref().and_then(|id| self.backend.committed_once(id));
+        let Some(ts) = committed else { return error };
+        let message = format!(
+            "a transaction with this id has committed before, at {ts}; sent again, it fails: {}",
+            error.message
+        );
+        QueryError { kind: ErrorKind::AlreadyCommitted, message, ..error }
+    }
+}

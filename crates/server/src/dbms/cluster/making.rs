@@ -39,6 +39,9 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Longest wait at a time, so that the end of the server is noticed.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// Name of a node, and how it is asked.
+type Peer = (String, Asking);
+
 /// Everything that is needed to make a copy.
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
@@ -143,8 +146,11 @@ impl Plan {
         let oldest = self.stores.log.oldest(&stream).map_err(of_store)?;
         let new = beside(&self.path, ".new");
         remove(&new)?;
+        // Before this node has joined, it knows none; the leader need not be asked for that.
+        let peers = self.peers(&stream, oldest).map_err(of_store)?;
+        let peers = peers.ok_or("this node has not joined the cluster yet")?;
         let mut why = Vec::new();
-        for (node, asking) in self.peers(&stream, oldest).map_err(of_store)? {
+        for (node, asking) in peers {
             *progress.lock() = format!("from the node '{node}'");
             let client = asking.client(Arc::clone(stopped))?;
             match image::fetch_at(&client, &format!("/cluster/images/{}", self.folder), &new) {
@@ -174,17 +180,19 @@ impl Plan {
         Err(why.join("; "))
     }
 
-    /// Peers that have a copy from which the log goes on, those first that do not lead.
-    fn peers(&self, stream: &Name, oldest: u64) -> Result<Vec<(String, Asking)>, StoreError> {
+    /// Peers that have a copy from which the log goes on, those first that do not lead; none before
+    /// this node has joined.
+    fn peers(&self, stream: &Name, oldest: u64) -> Result<Option<Vec<Peer>>, StoreError> {
+        let Some(members) = self.members.lock().as_ref().map(|members| members.all()) else {
+            return Ok(None);
+        };
         let lease = self.stores.coordination.get(stream)?;
         let leader = lease.and_then(|entry| Lease::decode(&entry.value)).map(|lease| lease.node);
-        let members = self.members.lock().as_ref().map(|members| members.all());
         let reaches = |seen: &SeenMember| {
             let position = seen.member.positions.get(&self.folder);
             position.is_some_and(|position| position + 1 >= oldest)
         };
         let mut peers: Vec<_> = members
-            .unwrap_or_default()
             .into_iter()
             .filter(|seen| seen.is_live() && seen.member.node != self.node && reaches(seen))
             .filter_map(|seen| {
@@ -195,7 +203,7 @@ impl Plan {
             })
             .collect();
         peers.sort_by_key(|(node, _)| Some(node) == leader.as_ref());
-        Ok(peers)
+        Ok(Some(peers))
     }
 
     /// Puts the new copy in place of the old one, if the log goes on from it.

@@ -27,29 +27,44 @@ use crate::replication::image::Image;
 /// Time between two passes.
 pub(super) const EVERY: Duration = Duration::from_secs(2);
 
-/// Time until the bytes of a log that did not become shorter are summed up again, and its images
-/// are listed again: it costs the more the longer it is.
-const MEASURE_EVERY: Duration = Duration::from_secs(30);
+/// Share of the time in which a log is measured, at most: one in so many. The bytes of a long one
+/// may have to be read.
+const MEASURE_SHARE: u32 = 20;
 
-/// Bytes of a log that are summed up in each pass.
-const CHEAP_BYTES: u64 = 16 << 20;
-
-/// True if a log is to be measured.
-fn is_due(seen: &Seen) -> bool {
-    seen.bytes <= CHEAP_BYTES || seen.measured.elapsed() >= MEASURE_EVERY
-}
+/// Time until an image that failed is tried again.
+const IMAGE_AGAIN: Duration = Duration::from_secs(10);
 
 /// Findings about a log at the last passes.
 #[derive(Debug)]
 struct Seen {
+    /// End of the last measurement, and the time that it took.
     measured: Instant,
+    took: Duration,
     bytes: u64,
     /// Commit of the newest image.
     image: Option<u64>,
-    /// Version of the last request for an image that was answered.
-    wanted: Version,
     /// True while people have been told that the log is long.
     warned: bool,
+}
+
+impl Seen {
+    /// Measures a log.
+    fn measure(
+        stores: &Stores,
+        keys: &Keys,
+        folder: &str,
+        warned: bool,
+    ) -> Result<Self, StoreError> {
+        let begun = Instant::now();
+        let bytes = stores.log.bytes(&keys.database(folder)?)?;
+        let image = images(stores, keys, folder)?.last().map(|(commit, _)| *commit);
+        Ok(Self { measured: Instant::now(), took: begun.elapsed(), bytes, image, warned })
+    }
+
+    /// True if it is time to measure again.
+    fn is_due(&self) -> bool {
+        self.measured.elapsed() >= self.took * MEASURE_SHARE
+    }
 }
 
 /// State of the upkeep between passes.
@@ -107,14 +122,8 @@ impl State {
         let limits = &cluster.settings.limits;
         let stream = keys.database(folder)?;
         let mut seen = match self.logs.remove(folder) {
-            Some(seen) if !is_due(&seen) && !self.imaged.swap(false, Ordering::Relaxed) => seen,
-            before => Seen {
-                measured: Instant::now(),
-                bytes: stores.log.bytes(&stream)?,
-                image: newest_image(stores, keys, folder)?,
-                wanted: before.as_ref().map_or(Version::ABSENT, |seen| seen.wanted),
-                warned: before.is_some_and(|seen| seen.warned),
-            },
+            Some(seen) if !seen.is_due() && !self.imaged.swap(false, Ordering::Relaxed) => seen,
+            before => Seen::measure(stores, keys, folder, before.is_some_and(|seen| seen.warned))?,
         };
         let oldest = stores.log.oldest(&stream)?;
         let members = cluster.members(None);
@@ -133,8 +142,10 @@ impl State {
                 let mark = stores.log.trim(&stream, before)?;
                 if mark > oldest {
                     sweep(&*stores.log, &stream)?;
-                    remove_images(stores, keys, folder, mark - 1)?;
-                    (seen.bytes, seen.measured) = (stores.log.bytes(&stream)?, Instant::now());
+                    if seen.image.is_some_and(|commit| commit < mark - 1) {
+                        remove_images(stores, keys, folder, mark - 1)?;
+                    }
+                    seen = Seen::measure(stores, keys, folder, seen.warned)?;
                 }
             }
             Upkeep::Image => wants_image = true,
@@ -146,7 +157,7 @@ impl State {
         }
         let key = keys.wanted(folder)?;
         let wanted = stores.coordination.get(&key)?;
-        let wanted = wanted.filter(|entry| !entry.value.is_empty() && entry.version > seen.wanted);
+        let wanted = wanted.filter(|entry| !entry.value.is_empty());
         if (wants_image || wanted.is_some())
             && let Some(images) = &stores.images
             && let Ok(engine) = copy.replica.engine()
@@ -154,7 +165,6 @@ impl State {
             && !self.imaging.swap(true, Ordering::Relaxed)
         {
             let request = wanted.map(|entry| (key, entry.version));
-            seen.wanted = request.as_ref().map_or(seen.wanted, |(_, version)| *version);
             let making = MakeImage {
                 stores: stores.clone(),
                 images: Arc::clone(images),
@@ -164,15 +174,17 @@ impl State {
             };
             let (imaging, imaged) = (Arc::clone(&self.imaging), Arc::clone(&self.imaged));
             let made = thread::Builder::new().name("telar-image".into()).spawn(move || {
-                match making.carry_out(&engine) {
-                    Ok(commit) => tracing::info!(
-                        "the store has an image of {} now, as of commit {commit}",
-                        making.folder
-                    ),
-                    Err(why) => tracing::error!(
-                        "no image of {} could be put into the store: {why}",
-                        making.folder
-                    ),
+                let made = making.carry_out(&engine);
+                drop(engine);
+                let folder = &making.folder;
+                match made {
+                    Ok(commit) => {
+                        tracing::info!("the store has an image of {folder}, as of commit {commit}");
+                    }
+                    Err(why) => {
+                        tracing::error!("no image of {folder} can be put into the store: {why}");
+                        thread::sleep(IMAGE_AGAIN);
+                    }
                 }
                 imaged.store(true, Ordering::Relaxed);
                 imaging.store(false, Ordering::Relaxed);

@@ -12,8 +12,10 @@
 //! - Nothing is trimmed that fewer than [`Limits::copies`] copies have.
 //! - Every member is waited for that is there, or has been silent for less than
 //!   [`Limits::patience`]: it catches up by the log alone.
-//! - Once the log has half of [`Limits::bytes_max`], only the first rule holds. A member that is
-//!   further behind gets an image when it comes back.
+//! - A member that is there and has no copy yet is being given one, as of a commit that nobody here
+//!   knows: nothing is trimmed meanwhile.
+//! - Once the log has half of [`Limits::bytes_max`], members that have a copy are not waited for;
+//!   one that is further behind gets an image. Once it has nine tenths, only the first rule holds.
 //!
 //! A pure function: whoever leads asks it, and what it says may be done late or not at all.
 
@@ -41,6 +43,12 @@ impl Limits {
     #[must_use]
     pub fn is_long(&self, bytes: u64) -> bool {
         bytes >= self.bytes_max / 2
+    }
+
+    /// True if the log is so long that those who are given a copy are not waited for, either.
+    #[must_use]
+    pub fn is_nearly_full(&self, bytes: u64) -> bool {
+        bytes >= self.bytes_max / 10 * 9
     }
 
     /// True if the log takes no more commits.
@@ -89,15 +97,18 @@ pub fn decide(log: &LogState, members: &[MemberCopy], limits: &Limits) -> Upkeep
     let mut copies: Vec<u64> = near().filter_map(|member| member.kept).chain(log.image).collect();
     copies.sort_unstable_by(|a, b| b.cmp(a));
     let by_copies = copies.get(limits.copies.max(1) - 1).copied();
-    // Whoever has no copy yet begins with the image, or with the log's beginning.
-    let waited_for = near().map(|member| member.kept.or(log.image).unwrap_or(0)).min();
+    let is_joining = near().any(|member| member.kept.is_none());
+    let waited_for = near().filter_map(|member| member.kept).min();
     let kept = match (by_copies, waited_for) {
+        _ if is_joining && !limits.is_nearly_full(log.bytes) => None,
         (by_copies, _) if limits.is_long(log.bytes) => by_copies,
         (Some(kept), Some(waited_for)) => Some(kept.min(waited_for)),
         _ => None,
     };
     match kept {
         Some(kept) if kept >= log.oldest => Upkeep::Trim(kept + 1),
+        // Enough copies have it: what it waits for is somebody who is given one.
+        _ if by_copies.is_some_and(|kept| kept >= log.oldest) => Upkeep::Wait,
         // One more copy has to be enough.
         _ if limits.is_long(log.bytes) && near().filter(has_copy).count() + 1 >= limits.copies => {
             Upkeep::Image
@@ -141,10 +152,14 @@ mod tests {
         assert_eq!(decide(short(1, None), &down), Upkeep::Trim(31));
         let gone = [at(40, HERE), at(50, HERE), at(30, GONE)];
         assert_eq!(decide(short(1, None), &gone), Upkeep::Trim(41));
-        // One that has nothing yet begins with the log, or with an image.
+        // One that has nothing yet is given a copy, of any commit.
         let joins = [at(40, HERE), at(50, HERE), new];
         assert_eq!(decide(short(1, None), &joins), Upkeep::Wait);
-        assert_eq!(decide(short(1, Some(20)), &joins), Upkeep::Trim(21));
+        assert_eq!(decide(short(1, Some(20)), &joins), Upkeep::Wait);
+        assert_eq!(decide(long(1, Some(20)), &joins), Upkeep::Wait);
+        assert_eq!(decide(log(1, 1 << 30, Some(20)), &joins), Upkeep::Trim(41));
+        let left = MemberCopy { silent_for: GONE, ..new };
+        assert_eq!(decide(short(1, None), &[at(40, HERE), at(50, HERE), left]), Upkeep::Trim(41));
         // One copy alone is none.
         assert_eq!(decide(short(1, None), &[at(50, HERE), at(30, GONE)]), Upkeep::Wait);
         assert_eq!(decide(short(1, Some(20)), &[at(50, HERE)]), Upkeep::Trim(21));
@@ -188,20 +203,20 @@ mod tests {
             let decision = decide(&log, &[a, b, c], &Limits::default());
             let near: Vec<_> = [a, b, c].into_iter().filter(|m| m.silent_for == HERE).collect();
             let Upkeep::Trim(before) = decision else {
-                // Where nothing is trimmed, fewer than two have more than was trimmed before.
+                // An image is made only where fewer than two have more than was trimmed before.
                 let copies = near.iter().filter_map(|m| m.kept).chain(image);
                 let more = copies.filter(|kept| *kept >= 5).count();
-                let is_long = decision == Upkeep::Image;
-                assert!(!is_long || more < 2, "{case}");
+                assert!(decision != Upkeep::Image || more < 2, "{case}");
                 continue;
             };
             assert!(before > 5, "{case}");
             let has = |kept: &u64| *kept + 1 >= before;
             let copies = near.iter().filter_map(|m| m.kept).chain(image).filter(has).count();
             assert!(copies >= 2, "{case}: {decision:?}");
+            assert!(near.iter().all(|m| m.kept.is_some()), "{case}: {decision:?}");
             if !log_is_long(&log) {
-                let begins = |m: &MemberCopy| m.kept.or(image).is_some_and(|kept| has(&kept));
-                assert!(near.iter().all(begins), "{case}: {decision:?}");
+                let goes_on = |m: &MemberCopy| m.kept.is_some_and(|kept| has(&kept));
+                assert!(near.iter().all(goes_on), "{case}: {decision:?}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! A running server: the databases and the protocols through which they are reached.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +29,40 @@ pub struct Http {
     pub tls: Option<Arc<ServerConfig>>,
     /// Limits.
     pub settings: http::Settings,
+}
+
+/// Address under which other nodes of a cluster reach HTTP, which listens at `listens`; `bolt` is
+/// where they reach Bolt. None if it listens on this machine only, and others are elsewhere.
+fn http_for_nodes(bolt: &str, listens: SocketAddr, advertised: Option<&str>) -> Option<String> {
+    if let Some(advertised) = advertised {
+        return Some(advertised.to_owned());
+    }
+    let host = bolt.rsplit_once(':').map_or(bolt, |(host, _)| host);
+    let plain = host.trim_start_matches('[').trim_end_matches(']');
+    let is_here =
+        plain == "localhost" || plain.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    match (listens.ip().is_loopback(), is_here) {
+        (true, true) => Some(listens.to_string()),
+        (true, false) => None,
+        (false, _) => Some(format!("{host}:{}", listens.port())),
+    }
+}
+
+#[test]
+fn nodes_are_told_of_http_that_they_reach() {
+    let told = |bolt: &str, listens: &str, advertised: Option<&str>| {
+        http_for_nodes(bolt, listens.parse().unwrap(), advertised)
+    };
+    let here = Some("127.0.0.1:7474".to_owned());
+    assert_eq!(told("127.0.0.1:7687", "127.0.0.1:7474", None), here);
+    assert_eq!(told("localhost:7687", "127.0.0.1:7474", None), here);
+    assert_eq!(told("[::1]:7687", "127.0.0.1:7474", None), here);
+    for bolt in ["10.0.0.1:7687", "a.example:7687", "[fe80::1]:7687"] {
+        assert_eq!(told(bolt, "127.0.0.1:7474", None), None, "{bolt}");
+        assert_eq!(told(bolt, "127.0.0.1:7474", Some("b:1")), Some("b:1".to_owned()));
+        let host = bolt.strip_suffix(":7687").unwrap();
+        assert_eq!(told(bolt, "0.0.0.0:7474", None), Some(format!("{host}:7474")));
+    }
 }
 
 /// A running server. Dropping it ends it at once; [`shut_down`](Self::shut_down) is kinder.
@@ -60,15 +94,12 @@ impl Server {
         });
         let http = http.transpose()?;
         let advertised = settings.bolt.advertised.clone();
-        // HTTP is reached where Bolt is, at its own port.
-        let host = advertised.as_deref().and_then(|address| address.rsplit_once(':'));
-        let served = http.as_ref().map(|http| match host {
-            Some((host, _)) => format!("{host}:{}", http.address().port()),
-            None => http.address().to_string(),
-        });
-        let encrypted = settings.http.as_ref().is_some_and(|http| http.tls.is_some());
-        let served = served.map(|address| (address, encrypted));
         let reached = advertised.unwrap_or_else(|| bolt.address().to_string());
+        let served = http.as_ref().zip(settings.http.as_ref()).and_then(|(http, of)| {
+            let address =
+                http_for_nodes(&reached, http.address(), of.settings.advertised.as_deref());
+            Some((address?, of.tls.is_some()))
+        });
         dbms.join(reached, served).map_err(|error| io::Error::other(error.message))?;
         Ok(Self { http, dbms, bolt })
     }

@@ -15,7 +15,7 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 28] = [
+const SILENT: [&str; 29] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -23,6 +23,7 @@ const SILENT: [&str; 28] = [
     "store.log_archive",
     "store.isolation",
     "bolt.advertised",
+    "http.advertised",
     "bolt.newcomers",
     "bolt.login_timeout",
     "bolt.idle_timeout",

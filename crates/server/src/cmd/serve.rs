@@ -244,6 +244,7 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         body_timeout: config.http_body_timeout,
         stall_timeout: config.http_stall_timeout,
         open_metrics: config.http_open_metrics,
+        advertised: config.http_advertised.clone(),
         allowed_hosts: config.http_allowed_hosts.clone(),
         allowed_origins: config.http_allowed_origins.clone(),
         ..http::Settings::default()

@@ -114,6 +114,9 @@ settings! {
         "Whether HTTP is served at all.";
     "http.address" http_address: SocketAddr = address(7474),
         "Where HTTP is served; HTTPS, if there is a certificate.";
+    "http.advertised" http_advertised: Option<String> = None,
+        "Address under which other nodes of the cluster reach HTTP, host:port. Unset: the host of \
+         bolt.advertised, unless HTTP listens on this machine only.";
     "http.connections" http_connections: usize = 1000,
         "Connections at once that have logged in.";
     "http.newcomers" http_newcomers: usize = 500,

@@ -154,7 +154,9 @@ async fn send(
             // Who asked may have gone.
             Err(error) => return drop(taken.send(Err(refusal(&error)))),
         };
-        let (name, commit) = (database.name(), image.commit.get());
+        let (name, commit) = (Arc::clone(database.name()), image.commit.get());
+        // Its files are open: nobody waits for the transfer who would open the database anew.
+        drop(database);
         // Nobody needs it if that one has gone.
         if taken.send(Ok(())).is_err() {
             return;

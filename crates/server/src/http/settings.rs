@@ -33,6 +33,8 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// Where Bolt clients find this server, for the discovery document.
     pub bolt: Option<SocketAddr>,
+    /// Where other nodes of a cluster reach this side, if it is said.
+    pub advertised: Option<String>,
     /// Whether the discovery document says `https`.
     pub encrypted: bool,
     /// Whether `/metrics` can be read without logging in.
@@ -59,6 +61,7 @@ impl Default for Settings {
             stall_timeout: Duration::from_secs(60),
             heartbeat: Duration::from_secs(15),
             bolt: None,
+            advertised: None,
             encrypted: false,
             open_metrics: false,
             allowed_hosts: Allowed::default(),

@@ -21,6 +21,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{HeaderMap, Request, Response};
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
+use rustix::net::sockopt::{set_socket_keepalive, set_tcp_keepidle, set_tcp_keepintvl};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use telar_cluster::tls::trust;
@@ -34,6 +35,8 @@ use super::error::Error;
 
 /// Port of HTTP unless an address says otherwise.
 const PORT: u16 = 7474;
+/// Time after which a connection without a sign of life is asked for one.
+const KEEPALIVE: Duration = Duration::from_secs(15);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Longest wait for the next bytes of a body.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -198,7 +201,13 @@ impl Client {
         match body.response.status() {
             status if status.is_success() => Ok(body),
             status => {
-                let message = body.message();
+                let message = match (status.as_u16(), &self.credentials) {
+                    (401, Credentials::Bearer(_)) => "it is a node of another cluster".to_owned(),
+                    (401, _) => {
+                        "user or password is wrong (follow.user, follow.password)".to_owned()
+                    }
+                    _ => body.message(),
+                };
                 Err(Error::Refused { url: self.url.to_string(), status: status.as_u16(), message })
             }
         }
@@ -229,6 +238,10 @@ impl Client {
         let connecting = async {
             let stream = TcpStream::connect((self.url.host.as_str(), self.url.port)).await?;
             stream.set_nodelay(true)?;
+            // A source whose machine is gone is noticed while it is waited for, which may be long.
+            set_socket_keepalive(&stream, true)?;
+            set_tcp_keepidle(&stream, KEEPALIVE)?;
+            set_tcp_keepintvl(&stream, KEEPALIVE)?;
             if !self.url.encrypted {
                 return handshake(TokioIo::new(stream)).await;
             }

@@ -51,11 +51,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreachable { url, why } => write!(f, "{url} cannot be reached: {why}"),
-            Self::Refused { url, status: 401, .. } => write!(
-                f,
-                "{url} does not let this server in: user or password is wrong (follow.user, \
-                 follow.password)"
-            ),
+            Self::Refused { url, status: 401, message } => {
+                write!(f, "{url} does not let this server in: {message}")
+            }
             Self::Refused { url, status, message } => {
                 write!(f, "{url} answers {status}: {message}")
             }

@@ -50,6 +50,9 @@ pub(crate) struct Recover {
     store: String,
     /// The folder of the node, which no server uses
     folder: PathBuf,
+    /// A database that the node has no copy of, and that is given up
+    #[arg(long, value_name = "DATABASE")]
+    without: Vec<String>,
     /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
@@ -91,7 +94,7 @@ pub(super) fn init(options: &Init) -> anyhow::Result<ExitCode> {
 /// Runs `telar cluster recover`.
 pub(super) fn recover(options: &Recover) -> anyhow::Result<ExitCode> {
     let founding = Founding::new(&options.store, &options.name, telar_db::Settings::default())?;
-    let begun: Begun = founding.recover(&options.folder)?;
+    let begun: Begun = founding.recover(&options.folder, &options.without)?;
     let screen = Screen::new();
     for (name, commit) in begun {
         screen.line(format!("the log of {name} begins after commit {commit}"))?;

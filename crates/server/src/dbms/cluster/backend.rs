@@ -35,6 +35,9 @@ impl ReplicaBackend {
             let message = format!("the newest state cannot be read here: {why}; try again");
             server_error(ErrorKind::DatabaseUnavailable, message)
         };
+        if let Some(why) = self.copy.replica.stopped() {
+            return Err(late(why));
+        }
         let last = self.copy.replica.last_acknowledged(&self.engine);
         let last = last.map_err(|e| late(e.to_string()))?;
         let deadline = Instant::now().checked_add(PATIENCE);

@@ -82,6 +82,14 @@ impl Founding {
             true => None,
             false => Store::peek(source)?,
         };
+        if state.as_ref().is_some_and(|state| state.databases.contains_key(default)) {
+            let message = format!(
+                "'{default}' is not the default database of {}, but another one there: name its \
+                 default database (--default-database)",
+                source.display()
+            );
+            return Err(invalid(message).into());
+        }
         std::fs::create_dir_all(folder).map_err(|e| cannot("make", folder, e))?;
         let store = Store::open(folder)?;
         let mut begun = Begun::new();
@@ -106,17 +114,21 @@ impl Founding {
             store.save(state)?;
         }
         self.begin(state.as_ref(), &begun, default)?;
-        self.found(&Identity::new(default)?)?;
+        let identity = Identity::new(default)?;
+        // First: no server without a cluster writes into the copies.
+        write_mark(folder, &identity)?;
+        self.found(&identity)?;
         Ok(begun)
     }
 
     /// Begins the cluster anew with the copies of a node whose store is lost: in `folder`, which no
     /// server uses. It is another cluster: other nodes may have commits that this one has not, so
-    /// their folders are refused from now on, and new ones get their copies from this node.
+    /// their folders are refused from now on, and new ones get their copies from this node. The
+    /// databases `without` are left out, with their grants.
     ///
     /// # Errors
     /// If it is no node's folder, in use, or one of its copies cannot be opened.
-    pub fn recover(&self, folder: &Path) -> Result<Begun, Failure> {
+    pub fn recover(&self, folder: &Path, without: &[String]) -> Result<Begun, Failure> {
         let Some(identity) = read_mark(&folder.join("dbms").join(MARK))? else {
             let message = format!(
                 "{} is no node's folder: `telar cluster init --from` begins a cluster with a \
@@ -125,11 +137,19 @@ impl Founding {
             );
             return Err(invalid(message).into());
         };
-        let Some(state) = Store::peek(folder)? else {
+        let Some(mut state) = Store::peek(folder)? else {
             let message = format!("{} knows no users: it never served", folder.display());
             return Err(invalid(message).into());
         };
         let (store, default) = (Store::open(folder)?, &identity.default_database);
+        for name in without {
+            if state.databases.remove(name).is_none() {
+                let message =
+                    format!("--without: there is no database '{name}' beside the default");
+                return Err(invalid(message).into());
+            }
+        }
+        state.forget_missing(default);
         let others =
             state.databases.iter().map(|(name, entry)| (name.clone(), entry.folder.clone()));
         let all = std::iter::once((default.clone(), Cluster::default_folder(default)));
@@ -137,7 +157,10 @@ impl Founding {
         for (name, below) in all.chain(others) {
             let path = store.database(&below);
             if !path.join(DATABASE_MARK).is_file() {
-                let message = format!("there is no copy of the database '{name}' in this folder");
+                let message = format!(
+                    "there is no copy of the database '{name}' in this folder: choose another \
+                     node, or leave it out (--without)"
+                );
                 return Err(invalid(message).into());
             }
             let engine = Engine::open_to_follow(&path, self.engine);

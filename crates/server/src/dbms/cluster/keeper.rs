@@ -160,6 +160,12 @@ impl Dbms {
         http: Option<(String, bool)>,
     ) -> Result<(), QueryError> {
         let Some(cluster) = &self.cluster else { return self.begin_to_follow() };
+        if http.is_none() {
+            tracing::warn!(
+                "other nodes cannot get copies from this one over HTTP: it is off, or listens on this \
+                 machine only (http.enabled, http.address, http.advertised)"
+            );
+        }
         let node = cluster.settings.node.clone();
         let weak = Arc::downgrade(self);
         let votes = cluster.settings.votes;

@@ -5,9 +5,9 @@
 //!  the store's images ─┴─► FOLDER.new, restored ─► in place of FOLDER ─► follows the log
 //! ```
 //!
-//! The image is of a commit from which the log goes on; what is read of the log meanwhile does not
-//! matter, since nobody trims it past a member that has no copy yet (`telar_cluster::upkeep`), as
-//! long as it is short. If it was trimmed past the image all the same, another one is asked for.
+//! The image is of a commit from which the log goes on. Nobody trims the log while a member has no
+//! copy yet (`telar_cluster::upkeep`), until it is nearly full. If it was trimmed past the image all
+//! the same, another one is asked for.
 //!
 //! A thread for each copy that is made. It tries until it succeeds: peers first, those that follow
 //! before the one that leads, then the newest image of the store, which the leader is asked for if
@@ -15,7 +15,7 @@
 //! interrupted has left, the next one removes.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,12 +85,46 @@ impl Making {
         (!self.thread.is_finished()).then_some(state)
     }
 
-    /// Ends it, done or not.
-    pub(super) fn end(self) {
+    /// Tells it to end; it installs nothing any more. Bytes that come are not waited for, a restore
+    /// that goes on is.
+    pub(super) fn stop(&self) {
         // ORDERING: relaxed, as nothing else is read because of the flag.
         self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends it, done or not.
+    pub(super) fn end(self) {
+        self.stop();
         // One that panicked has nothing to hand over.
         drop(self.thread.join());
+    }
+}
+
+/// An image from the store, as long as it is wanted.
+struct UntilStopped<'s, R> {
+    body: R,
+    stopped: &'s AtomicBool,
+}
+
+impl<R: Read> Read for UntilStopped<'_, R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        match self.stopped.load(Ordering::Relaxed) {
+            true => Err(io::Error::other("it was ended")),
+            false => self.body.read(out),
+        }
+    }
+}
+
+/// Removes what a copy that was made in `path` has left beside it.
+pub(super) fn clear_leftovers(path: &Path) {
+    for suffix in [".old", ".new"] {
+        let left = beside(path, suffix);
+        // What stays takes room, and the next attempt says why.
+        let _ = image::remove_leftovers(&left);
+        if let Err(why) = remove(&left) {
+            tracing::warn!("{why}");
+        }
     }
 }
 
@@ -154,7 +188,7 @@ impl Plan {
             *progress.lock() = format!("from the node '{node}'");
             let client = asking.client(Arc::clone(stopped))?;
             match image::fetch_at(&client, &format!("/cluster/images/{}", self.folder), &new) {
-                Ok(fetched) => return self.install(&new, fetched.commit.get(), oldest),
+                Ok(fetched) => return self.install(&new, fetched.commit.get(), oldest, stopped),
                 Err(error) => why.push(format!("the node '{node}': {error}")),
             }
         }
@@ -172,8 +206,9 @@ impl Plan {
             *progress.lock() = format!("from an image of {} MB in the store", info.bytes >> 20);
             let body = images.get(&info.name).map_err(of_store)?;
             let body = body.ok_or("the image was removed meanwhile")?;
+            let body = UntilStopped { body, stopped };
             let fetched = image::receive(body, &new).map_err(|error| error.to_string())?;
-            return self.install(&new, fetched.commit.get(), oldest);
+            return self.install(&new, fetched.commit.get(), oldest, stopped);
         }
         self.ask_for_image().map_err(of_store)?;
         why.push("the leader is asked for an image".to_owned());
@@ -207,7 +242,18 @@ impl Plan {
     }
 
     /// Puts the new copy in place of the old one, if the log goes on from it.
-    fn install(&self, new: &Path, commit: u64, oldest: u64) -> Result<u64, String> {
+    fn install(
+        &self,
+        new: &Path,
+        commit: u64,
+        oldest: u64,
+        stopped: &AtomicBool,
+    ) -> Result<u64, String> {
+        // ORDERING: relaxed, as nothing else is read because of the flag.
+        if stopped.load(Ordering::Relaxed) {
+            remove(new)?;
+            return Err("it was ended".to_owned());
+        }
         if commit + 1 < oldest {
             remove(new)?;
             return Err(format!("an image is of commit {commit}, and the log begins at {oldest}"));

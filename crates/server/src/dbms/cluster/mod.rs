@@ -290,6 +290,7 @@ impl Cluster {
             ReplicaError::Behind { .. } => self.make(name, folder, path, &error),
             error => unavailable(name, &error.to_string()),
         })?;
+        making::clear_leftovers(path);
         let (members, log) = (Arc::clone(&self.members), Arc::default());
         let latest_reads = self.settings.latest_reads;
         let copy = LocalCopy { replica: Arc::new(replica), members, log, latest_reads };
@@ -354,8 +355,8 @@ impl Cluster {
 
     /// Gives a copy up; it is closed when the last one lets go who uses it.
     pub(super) fn close_copy(&self, folder: &str) {
-        let making = self.makings.lock().remove(folder);
-        making.into_iter().for_each(Making::end);
+        // It ends in its own time, and nothing else is made in its folder before.
+        self.makings.lock().get(folder).into_iter().for_each(Making::stop);
         let copy = self.copies.lock().remove(folder);
         if let Some(copy) = copy {
             copy.replica.retire();
@@ -381,6 +382,7 @@ impl Cluster {
     /// Leaves: other members see it at once. Copies are closed.
     pub(super) fn leave(&self) {
         let makings = std::mem::take(&mut *self.makings.lock());
+        makings.values().for_each(Making::stop);
         makings.into_values().for_each(Making::end);
         drop(self.members.lock().take());
         let copies = std::mem::take(&mut *self.copies.lock());

@@ -16,6 +16,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use telar_cluster::keys::Keys;
 use telar_cluster::store::{ImageInfo, Images, Name, StoreError, Stores, Version, sweep};
 use telar_cluster::upkeep::{LogState, MemberCopy, Upkeep, decide};
@@ -75,8 +76,8 @@ pub(super) struct State {
     removed: HashSet<Name>,
     /// True while an image is made: one at a time.
     imaging: Arc<AtomicBool>,
-    /// True if one was made since the last pass.
-    imaged: Arc<AtomicBool>,
+    /// Folders of the databases of which one was made since their logs were measured.
+    imaged: Arc<Mutex<HashSet<String>>>,
     /// Last trouble that was told of.
     trouble: Option<String>,
 }
@@ -122,7 +123,7 @@ impl State {
         let limits = &cluster.settings.limits;
         let stream = keys.database(folder)?;
         let mut seen = match self.logs.remove(folder) {
-            Some(seen) if !seen.is_due() && !self.imaged.swap(false, Ordering::Relaxed) => seen,
+            Some(seen) if !seen.is_due() && !self.imaged.lock().remove(folder) => seen,
             before => Seen::measure(stores, keys, folder, before.is_some_and(|seen| seen.warned))?,
         };
         let oldest = stores.log.oldest(&stream)?;
@@ -174,8 +175,7 @@ impl State {
             };
             let (imaging, imaged) = (Arc::clone(&self.imaging), Arc::clone(&self.imaged));
             let made = thread::Builder::new().name("telar-image".into()).spawn(move || {
-                let made = making.carry_out(&engine);
-                drop(engine);
+                let made = making.carry_out(engine);
                 let folder = &making.folder;
                 match made {
                     Ok(commit) => {
@@ -186,7 +186,7 @@ impl State {
                         thread::sleep(IMAGE_AGAIN);
                     }
                 }
-                imaged.store(true, Ordering::Relaxed);
+                imaged.lock().insert(making.folder);
                 imaging.store(false, Ordering::Relaxed);
             });
             if made.is_err() {
@@ -279,8 +279,10 @@ struct MakeImage {
 
 impl MakeImage {
     /// Makes it; returns its commit.
-    fn carry_out(&self, engine: &telar_db::Database) -> Result<u64, String> {
-        let image = Image::take(engine).map_err(|error| error.to_string())?;
+    fn carry_out(&self, engine: telar_db::Database) -> Result<u64, String> {
+        let image = Image::take(&engine).map_err(|error| error.to_string())?;
+        // The image's files are open: nobody waits for the rest who would open the copy anew.
+        drop(engine);
         let commit = image.commit.get();
         let name = self.keys.image(&self.folder, commit).map_err(|error| error.to_string())?;
         let put = piped(image, |content| self.images.put(&name, content));

@@ -87,9 +87,19 @@ impl Dbms {
     ) -> Result<(), QueryError> {
         let Some(follow) = self.follow() else { return Ok(()) };
         let _change = self.change.lock();
+        let known = follow.copies.lock().source.clone();
+        if *name == **self.default_name() && known.is_some_and(|known| known != source.to_string())
+        {
+            // By its default database the source is known: this is another server's.
+            return Err(unavailable(name, "the source's default database is another one by now"));
+        }
         let database = self.open_other(name, folder, false)?;
         let copy = CopyEntry { folder: folder.to_owned(), source: source.to_string() };
         let entry = copy.entry();
+        // First what a start mends by the other one.
+        if *name != **self.default_name() {
+            self.put_state(|state| drop(state.databases.insert(name.to_owned(), entry)))?;
+        }
         let mut copies = follow.copies.lock();
         let before = copies.databases.insert(name.to_owned(), copy);
         if let Err(error) = copies.save() {
@@ -100,9 +110,6 @@ impl Dbms {
             return Err(error);
         }
         drop(copies);
-        if *name != **self.default_name() {
-            self.put_state(|state| drop(state.databases.insert(name.to_owned(), entry)))?;
-        }
         let replaced = self.put_copy(name, database);
         let old = before.and_then(|before| Some(self.store.as_ref()?.database(&before.folder)));
         end(replaced, End::Replaced, old);
@@ -115,7 +122,10 @@ impl Dbms {
         let _change = self.change.lock();
         let mut copies = follow.copies.lock();
         let before = copies.databases.remove(name);
-        copies.save()?;
+        if let Err(error) = copies.save() {
+            copies.databases.extend(before.map(|before| (name.to_owned(), before)));
+            return Err(error);
+        }
         drop(copies);
         follow.standings.lock().remove(name);
         let default = Arc::clone(self.default_name());

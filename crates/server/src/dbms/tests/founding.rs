@@ -115,7 +115,7 @@ fn a_cluster_does_not_begin_with_what_is_none_or_twice() {
     let other = founding(&place, "other").unwrap();
     let found = message(other.init(&[place.path("a")], &place.path("c"), "telar", |_, _| {}));
     assert!(found.contains("holds copies of a cluster's databases"), "{found}");
-    let found = message(other.recover(&place.path("server")));
+    let found = message(other.recover(&place.path("server"), &[]));
     assert!(found.contains("is no node's folder"), "{found}");
 }
 
@@ -139,7 +139,9 @@ fn a_cluster_whose_store_is_lost_begins_anew_with_a_node() {
     write(&a, "warp");
     close(a);
     std::fs::remove_dir_all(place.path("store")).unwrap();
-    let begun = founding(&place, "store").unwrap().recover(&place.path("a")).unwrap();
+    let unknown = founding(&place, "store").unwrap().recover(&place.path("a"), &["none".into()]);
+    assert!(unknown.unwrap_err().message.contains("--without"));
+    let begun = founding(&place, "store").unwrap().recover(&place.path("a"), &[]).unwrap();
     assert_eq!(begun.len(), 2);
     let a = place.node("a", 1);
     things(&a, &["'loom'", "'warp'"]);

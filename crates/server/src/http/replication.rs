@@ -233,7 +233,11 @@ pub(crate) async fn log(
     let Query(query) = query.map_err(|e| Refusal::invalid(e.body_text()))?;
     let after = CommitTs::from_raw(query.after);
     let follower = query.follower.map(|Follower(name)| name);
-    let (begun, wait) = (Instant::now(), Duration::from_secs(query.wait).min(log::WAIT_MAX));
+    let (begun, wait) = (Instant::now(), Duration::from_secs(query.wait));
+    if wait > log::WAIT_MAX {
+        let most = log::WAIT_MAX.as_secs();
+        return Err(Refusal::invalid(format!("wait is {most} seconds at most")));
+    }
     let (mut pause, mut first) = (PAUSE_MIN, true);
     loop {
         // Asked each time: it may be stopped, dropped or made anew, and so may be who asks.

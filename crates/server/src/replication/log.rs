@@ -27,8 +27,8 @@ const HEAD_BYTES: usize = 52;
 
 /// Bytes of records in an answer, unless one is longer.
 pub const ANSWER_BYTES: usize = 4 << 20;
-/// Longest wait of a source for a commit, whatever the follower asks for.
-pub const WAIT_MAX: Duration = Duration::from_secs(60);
+/// Longest wait of a source for a commit: shorter than what clients of HTTP wait for an answer.
+pub const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Time for an answer, beside the time that it waits for a commit.
 const ANSWER_TIME: Duration = Duration::from_secs(20);

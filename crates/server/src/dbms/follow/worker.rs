@@ -25,7 +25,7 @@ use crate::replication::log::{self, Answer, Ask};
 use crate::replication::{Client, Error, image};
 
 /// Time for which the source waits for a commit.
-const WAIT: Duration = Duration::from_secs(10);
+const WAIT: Duration = log::WAIT_MAX;
 /// First and longest pause after a failure.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);

@@ -204,8 +204,8 @@ fn a_log_is_given_by_commit_and_waited_for() {
     let client = source.admin();
     run(&client, "CREATE DATABASE shop");
     let shop = source.dbms().database(Some("shop")).unwrap().engine().published();
-    let of_telar = waiting(format!("/db/telar/log?after={newest}&wait=60"));
-    let of_shop = waiting(format!("/db/shop/log?after={shop}&wait=60"));
+    let of_telar = waiting(format!("/db/telar/log?after={newest}&wait=5"));
+    let of_shop = waiting(format!("/db/shop/log?after={shop}&wait=5"));
     std::thread::sleep(Duration::from_millis(100));
     run(&client, "CREATE (:Node)");
     run(&client, "DROP DATABASE shop");

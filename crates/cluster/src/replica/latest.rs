@@ -14,7 +14,7 @@ use telar_graph::CommitTs;
 
 use super::core::Core;
 use super::election::Event;
-use crate::store::StoreError;
+use crate::store::{Log, Name, StoreError};
 
 /// Bytes of slots that one read of a look asks for.
 const READ_BYTES: usize = 1 << 20;
@@ -55,7 +55,8 @@ impl Looks {
     /// The last commit of the log, of all that were acknowledged before the call and perhaps some
     /// later ones. `known` is a commit that the log has. The node is told to read what is new.
     ///
-    /// Cost: one read of the store, shared by all who ask at a time.
+    /// Cost: one read of the store, and more where it has what this node has not read yet; shared by
+    /// all who ask at a time.
     pub(super) fn last(&self, core: &Core, known: CommitTs) -> Result<CommitTs, StoreError> {
         let mut state = self.state();
         let wanted = state.begun + 1;
@@ -83,16 +84,79 @@ impl Looks {
 
 /// Reads the log from after `known` to its end.
 fn look(core: &Core, known: CommitTs) -> Result<CommitTs, StoreError> {
-    let mut next = known.get() + 1;
-    loop {
-        // Only an empty read is the end: a store may return less than there is, as where it failed
-        // after the first slots.
-        let slots = core.log.read(&core.stream, next, READ_BYTES)?;
-        let Some(last) = slots.last() else { break };
-        next = last.range.next();
-    }
-    if next > known.get() + 1 {
+    let begin = known.get() + 1;
+    let end = end_of(&*core.log, &core.stream, begin)?;
+    if end > begin {
         core.step(Event::Look);
     }
-    Ok(CommitTs::from_raw(next - 1))
+    Ok(CommitTs::from_raw(end - 1))
+}
+
+/// The end of a log, read from `next` on.
+fn end_of(log: &dyn Log, stream: &Name, mut next: u64) -> Result<u64, StoreError> {
+    // Only an empty read is the end: a store may return less than there is, as where it failed
+    // after the first slots.
+    while let Some(last) = log.read(stream, next, READ_BYTES)?.last() {
+        next = last.range.next();
+    }
+    Ok(next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::simulated::{Faults, Simulated};
+    use crate::store::{PartName, Put, Slot, SlotRange};
+
+    /// A store that shows one slot at a time.
+    #[derive(Debug)]
+    struct Short(Simulated);
+
+    impl Log for Short {
+        fn body_bytes_max(&self) -> usize {
+            self.0.body_bytes_max()
+        }
+
+        fn put_once(&self, at: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
+            self.0.put_once(at, range, body)
+        }
+
+        fn read(&self, stream: &Name, from: u64, _: usize) -> Result<Vec<Slot>, StoreError> {
+            Log::read(&self.0, stream, from, 0)
+        }
+
+        fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
+            self.0.trim(stream, before)
+        }
+
+        fn put_part(&self, at: &Name, part: PartName, bytes: &[u8]) -> Result<(), StoreError> {
+            self.0.put_part(at, part, bytes)
+        }
+
+        fn read_part(&self, at: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError> {
+            self.0.read_part(at, part)
+        }
+
+        fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
+            self.0.parts(stream)
+        }
+
+        fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {
+            self.0.remove_part(stream, part)
+        }
+    }
+
+    #[test]
+    fn the_end_is_where_nothing_is_read() {
+        let log = Short(Simulated::new(1, Faults::default()));
+        let stream = Name::new("graph").unwrap();
+        assert_eq!(end_of(&log, &stream, 1).unwrap(), 1);
+        for first in (1..100).step_by(3) {
+            let range = SlotRange::new(first, first + 3).unwrap();
+            assert!(matches!(log.put_once(&stream, range, b"slot"), Ok(Put::Won)));
+        }
+        for from in [1, 2, 50, 99, 100] {
+            assert_eq!(end_of(&log, &stream, from).unwrap(), 100, "{from}");
+        }
+    }
 }

@@ -185,7 +185,7 @@ fn limits_that_let_nothing_through_are_refused() {
             "limits.temporary_folder",
             "limits.write_wait",
         ];
-        let text = ["bolt.advertised", "http.allowed_hosts"];
+        let text = ["bolt.advertised", "http.advertised", "http.allowed_hosts"];
         let taken = sensible.contains(&setting.key) || text.contains(&setting.key);
         assert_eq!(refused, !taken, "{}", setting.key);
     }

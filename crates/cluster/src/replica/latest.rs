@@ -55,8 +55,8 @@ impl Looks {
     /// The last commit of the log, of all that were acknowledged before the call and perhaps some
     /// later ones. `known` is a commit that the log has. The node is told to read what is new.
     ///
-    /// Cost: one read of the store, and more where it has what this node has not read yet; shared by
-    /// all who ask at a time.
+    /// Cost: one read of the store, and more where it has what this node has not read yet; shared
+    /// by all who ask at a time.
     pub(super) fn last(&self, core: &Core, known: CommitTs) -> Result<CommitTs, StoreError> {
         let mut state = self.state();
         let wanted = state.begun + 1;

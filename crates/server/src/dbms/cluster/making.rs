@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The image is of a commit from which the log goes on. Nobody trims the log while a member has no
-//! copy yet (`telar_cluster::upkeep`), until it is nearly full. If it was trimmed past the image all
-//! the same, another one is asked for.
+//! copy yet (`telar_cluster::upkeep`), until it is nearly full. If it was trimmed past the image
+//! all the same, another one is asked for.
 //!
 //! A thread for each copy that is made. It tries until it succeeds: peers first, those that follow
 //! before the one that leads, then the newest image of the store, which the leader is asked for if

@@ -314,6 +314,26 @@ fn properties_of_nodes_have_other_names_and_defaults() {
 }
 
 #[test]
+fn types_that_share_a_name_for_different_properties_are_refused() {
+    let db = database();
+    let session = Session::new(&db);
+    rows(&session, "CREATE (a:P)-[:K {w: 2, x: 3}]->(:P)<-[:L {w: 5, y: 7}]-(a)");
+    // All types say the same, or use names of their own.
+    let same = "{K: {properties: 'w'}, L: {properties: ['w']}}";
+    rows(
+        &session,
+        &format!("CALL gds.graph.project('same', 'P', {same}, {{relationshipProperties: 'w'}})"),
+    );
+    let own = "{K: {properties: {a: 'x'}}, L: {properties: {b: {property: 'y', defaultValue: 1}}}}";
+    rows(&session, &format!("CALL gds.graph.project('own', 'P', {own})"));
+    for other in ["{w: 'y'}", "{w: {defaultValue: 3}}", "{w: {aggregation: 'SUM'}}"] {
+        let types = format!("{{K: {{properties: 'w'}}, L: {{properties: {other}}}}}");
+        let message = error(&session, &format!("CALL gds.graph.project('g', 'P', {types})"));
+        assert!(message.contains("different settings for different types"), "{other}: {message}");
+    }
+}
+
+#[test]
 fn parallel_relationships_become_one() {
     let db = database();
     let session = Session::new(&db);

@@ -61,7 +61,7 @@ pub(super) struct Selection {
 }
 
 /// A property of relationships that can be the weight.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Weight {
     /// Its name in the graph.
     pub(super) name: Arc<str>,
@@ -278,11 +278,11 @@ impl Selection {
         let plain = |name: &str| Weight::plain(name);
         match properties {
             Value::Null => {}
-            Value::String(name) => self.properties.push(plain(name)),
+            Value::String(name) => self.add_property(of, plain(name))?,
             Value::List(names) => {
                 for name in names.iter() {
                     match name {
-                        Value::String(name) => self.properties.push(plain(name)),
+                        Value::String(name) => self.add_property(of, plain(name))?,
                         Value::Map(_) => self.add_properties(of, name)?,
                         _ => return Err(wrong(format!("properties of {of} are names or maps"))),
                     }
@@ -308,10 +308,27 @@ impl Selection {
                         }
                         _ => {}
                     }
-                    self.properties.push(weight);
+                    self.add_property(of, weight)?;
                 }
             }
             _ => return Err(wrong(format!("properties of {of} are a name, a list or a map"))),
+        }
+        Ok(())
+    }
+
+    /// Adds a property, which other types may have as well: all relationships of a graph share it.
+    fn add_property(&mut self, of: &str, new: Weight) -> Result<(), QueryError> {
+        match self.properties.iter().find(|known| known.name == new.name) {
+            None => self.properties.push(new),
+            Some(known) if *known == new => {}
+            Some(known) => {
+                let name = &new.name;
+                return Err(wrong(format!(
+                    "the relationship property {name} of {of} has different settings for different \
+                     types ({} and {}), which is not supported: give each a name of its own",
+                    known.property, new.property
+                )));
+            }
         }
         Ok(())
     }

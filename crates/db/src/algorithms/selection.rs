@@ -61,7 +61,7 @@ pub(super) struct Selection {
 }
 
 /// A property of relationships that can be the weight.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub(super) struct Weight {
     /// Its name in the graph.
     pub(super) name: Arc<str>,
@@ -316,21 +316,22 @@ impl Selection {
         Ok(())
     }
 
-    /// Adds a property, which other types may have as well: all relationships of a graph share it.
+    /// Adds a property, which other types may have as well: all relationships of a graph share it,
+    /// with the settings that came first.
     fn add_property(&mut self, of: &str, new: Weight) -> Result<(), QueryError> {
-        match self.properties.iter().find(|known| known.name == new.name) {
-            None => self.properties.push(new),
-            Some(known) if *known == new => {}
-            Some(known) => {
-                let name = &new.name;
-                return Err(wrong(format!(
-                    "the relationship property {name} of {of} has different settings for different \
-                     types ({} and {}), which is not supported: give each a name of its own",
-                    known.property, new.property
-                )));
-            }
+        let Some(known) = self.properties.iter().find(|known| known.name == new.name) else {
+            self.properties.push(new);
+            return Ok(());
+        };
+        if known.property == new.property {
+            return Ok(());
         }
-        Ok(())
+        let name = &new.name;
+        Err(wrong(format!(
+            "the relationship property {name} of {of} is {} for one type and {} for another, which \
+             is not supported: give each a name of its own",
+            known.property, new.property
+        )))
     }
 
     /// Adds properties of nodes as `['age', {years: {property: 'age', defaultValue: 0}}]` does.

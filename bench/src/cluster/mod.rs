@@ -209,7 +209,7 @@ fn measure(
 /// Runs the benchmark; `stage` is told what is going on.
 ///
 /// # Errors
-/// Of a store, the disk or a database, or if something acknowledged is missing.
+/// Failures of a store, the disk or a database; an acknowledged commit that is missing.
 pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<(Report, Table), Failed> {
     let mut report = Report::new("cluster");
     report.parameter("clients", options.clients);

@@ -125,7 +125,7 @@ fn check(log: &dyn Log, stream: &Name, groups: u64) -> Result<(), Failed> {
 /// Runs the benchmark; `stage` is told what is going on.
 ///
 /// # Errors
-/// Of the store, or if a group that was acknowledged is missing.
+/// Failures of the store; a group that was acknowledged and is missing.
 pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<(Report, Table), Failed> {
     let mut report = Report::new("stores");
     report.parameter("seconds", options.time.as_secs());

@@ -83,7 +83,7 @@ pub struct LogState {
 pub enum Upkeep {
     /// Nothing can be trimmed, or need be.
     Wait,
-    /// What is before this timestamp can be trimmed.
+    /// Everything before this timestamp can be trimmed.
     Trim(u64),
     /// The log is long, and too few copies have what is in it: an image would be one more.
     Image,

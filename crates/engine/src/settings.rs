@@ -66,9 +66,9 @@ pub struct Settings {
     pub retain: Retention,
     /// Milliseconds between background passes that settle idle segments. Default: 200; 0 for none.
     pub background_interval_ms: u64,
-    /// How long the id of a transaction that commits once is known, so that it can be sent again
-    /// ([`Transaction::commit_once`](crate::Transaction::commit_once)). Default: 10 minutes. The
-    /// last 131,072 ids are known at most.
+    /// Time for which the id of a transaction that commits once is known, so that it can be sent
+    /// again ([`Transaction::commit_once`](crate::Transaction::commit_once)). Default: 10 minutes.
+    /// The last 131,072 ids are known at most.
     pub once_window: Duration,
 }
 

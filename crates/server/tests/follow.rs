@@ -4,30 +4,19 @@
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+mod common;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
 
+use common::{said, telar};
 use process::Process;
 
 /// Longest wait for what has to come: machines may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
-
-fn telar() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
-    for name in ["TELAR_CONFIG", "TELAR_USER", "TELAR_PASSWORD"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null());
-    command
-}
-
-fn said(output: &Output) -> String {
-    [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat()
-}
 
 struct Server {
     child: Process,

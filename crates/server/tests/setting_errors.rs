@@ -4,13 +4,15 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+mod common;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
 
+use common::{said, telar};
 use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
@@ -49,19 +51,6 @@ const SILENT: [&str; 29] = [
 
 const FOREVER: &str = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b WITH a, b \
                        WHERE a + b < 0 RETURN count(*) AS n";
-
-fn telar() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
-    for name in ["TELAR_CONFIG", "TELAR_USER", "TELAR_PASSWORD"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null());
-    command
-}
-
-fn said(output: &Output) -> String {
-    [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat()
-}
 
 /// A server in memory whose settings are at their defaults but for some.
 struct Server {

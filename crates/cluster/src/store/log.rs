@@ -168,7 +168,7 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Returns the first timestamp that was not trimmed: 1, or the trim mark.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn oldest(&self, stream: &Name) -> Result<u64, StoreError> {
         match self.read(stream, 1, 0) {
             Ok(_) => Ok(1),
@@ -183,7 +183,7 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Cost: where the store cannot sum them up, they are read.
     ///
     /// # Errors
-    /// What the store reports.
+    /// Failures of the store.
     fn bytes(&self, stream: &Name) -> Result<u64, StoreError> {
         let (mut bytes, mut from) = (0, self.oldest(stream)?);
         loop {

@@ -196,7 +196,7 @@ fn what_is_no_etcd_is_said_to_be_none() {
     assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
 }
 
-/// What answers as etcd does, encrypted: whom it is asked by, it does not look at.
+/// A server that answers as etcd does, encrypted, whoever asks.
 #[test]
 fn connections_are_encrypted_to_an_etcd_that_is_trusted() {
     use crate::postgres_server::{CERTIFICATE, KEY};

@@ -190,15 +190,15 @@ impl EdgeType {
         is_replicated: bool,
         guard: &Guard,
     ) -> Result<u32, Error> {
-        let new = || {
+        self.places.get_or_add(src, dst, guard, || {
             let n = self.made_places.load(Ordering::Relaxed);
             self.made_places.store(n.saturating_add(1), Ordering::Relaxed);
-            self.new_ordinal()
-        };
-        match is_replicated {
-            true => self.places.get_or_add_unlogged(src, dst, guard, new),
-            false => self.places.get_or_add(src, dst, guard, new),
-        }
+            let place = self.new_ordinal()?;
+            if is_replicated {
+                self.places.unlogged(src, dst);
+            }
+            Ok(place)
+        })
     }
 
     /// Takes a place that was given out before the database was opened.

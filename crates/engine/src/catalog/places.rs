@@ -127,21 +127,11 @@ impl Places {
         self.table.get(guard).map_or(0, |table| table.get(pair(src, dst)))
     }
 
-    /// As [`get_or_add`](Self::get_or_add), where a place that is new is noted as unlogged.
-    pub(crate) fn get_or_add_unlogged<E>(
-        &self,
-        src: u32,
-        dst: u32,
-        guard: &Guard,
-        new: impl FnOnce() -> Result<u32, E>,
-    ) -> Result<u32, E> {
-        self.get_or_add(src, dst, guard, || {
-            let place = new()?;
-            // Before the place can be found: a checkpoint that sees it sees this, too.
-            lock(&self.unlogged).insert(pair(src, dst));
-            self.any_unlogged.store(true, Ordering::Release);
-            Ok(place)
-        })
+    /// Notes that the place that a pair is about to get is in no record yet: before it can be
+    /// found, so that a checkpoint that sees the place sees this, too.
+    pub(crate) fn unlogged(&self, src: u32, dst: u32) {
+        lock(&self.unlogged).insert(pair(src, dst));
+        self.any_unlogged.store(true, Ordering::Release);
     }
 
     /// Notes that a record of the log has the place of a pair.
@@ -337,12 +327,15 @@ mod tests {
         };
         assert_eq!(stored(&places), 10);
         for dst in [5000, 5001] {
-            let place = places.get_or_add_unlogged(1, dst, guard, || Ok::<_, ()>(dst));
+            let place = places.get_or_add(1, dst, guard, || {
+                places.unlogged(1, dst);
+                Ok::<_, ()>(dst)
+            });
             assert_eq!(place, Ok(dst));
             // Found by others, and not given out twice.
-            assert_eq!(places.get_or_add_unlogged(1, dst, guard, || Err(())), Ok(dst));
+            assert_eq!(places.get_or_add(1, dst, guard, || Err(())), Ok(dst));
         }
-        assert_eq!(places.get_or_add_unlogged(0, 0, guard, || Err(())), Ok(1), "one of before");
+        assert_eq!(places.get_or_add(0, 0, guard, || Err(())), Ok(1), "one of before");
         assert_eq!(stored(&places), 10);
         places.logged(1, 5001);
         assert_eq!((stored(&places), places.get(1, 5000, guard)), (11, 5000));

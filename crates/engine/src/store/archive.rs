@@ -33,7 +33,7 @@ pub(crate) struct Wanted {
     pub(crate) bytes_max: u64,
     /// The change stream wants everything after this commit.
     pub(crate) floor: u64,
-    /// Those who follow want everything after the first, up to the second number of bytes.
+    /// Followers want everything after the first, up to the second number of bytes.
     pub(crate) followers: Option<(u64, u64)>,
 }
 

@@ -54,7 +54,7 @@ fn follower(shared: &Shared, after: u64) -> Option<Follower> {
     Some(Follower::new(wal_path(root), archive::path(root), after))
 }
 
-/// How far commits are both visible and on disk.
+/// Last commit that is both visible and on disk.
 fn limit(shared: &Shared) -> u64 {
     let published = shared.clock.published();
     match &shared.durable {

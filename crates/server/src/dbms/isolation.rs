@@ -1,5 +1,5 @@
-//! What the metadata of a transaction say to the server: how it is isolated, and whether it commits
-//! once; what settings say of the isolation in a database.
+//! Metadata of a transaction that the server understands: how it is isolated, and whether it
+//! commits once; what settings say of the isolation in a database.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -40,7 +40,7 @@ fn invalid(message: String) -> Failure {
     Failure::new("Neo.ClientError.Request.Invalid", message)
 }
 
-/// What the metadata of a transaction says, if it does.
+/// Isolation that the metadata of a transaction ask for, if they do.
 ///
 /// # Errors
 /// If it says what is no level, or something else to the server.

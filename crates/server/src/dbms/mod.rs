@@ -74,6 +74,7 @@ use followers::{Followers, REMEMBERED};
 use passwords::{Attempt, Passwords};
 use state::{Command, Given, State, User};
 use store::{Store, crash_point};
+pub(crate) use store::{beside, make_private};
 
 pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};

@@ -66,7 +66,7 @@ impl Store {
         path.join("dbms").join("databases").join(folder)
     }
 
-    /// What the server in the folder `path` saved last, if anything; nothing is made there.
+    /// State that the server in the folder `path` saved last, if any; nothing is made there.
     pub(super) fn peek(path: &Path) -> Result<Option<State>, QueryError> {
         Self { folder: path.join("dbms") }.load()
     }
@@ -166,7 +166,15 @@ pub(super) fn crash_point(_: &str) {}
 #[cfg(test)]
 pub(super) use super::tests::crash_point;
 
-pub(super) fn make_private(folder: &Path) -> io::Result<()> {
+/// The folder beside `path` whose name is longer by `suffix`.
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+/// Makes a folder for its owner only; one that is there stays.
+pub(crate) fn make_private(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -33,7 +33,7 @@ pub struct Settings {
     pub heartbeat: Duration,
     /// Where Bolt clients find this server, for the discovery document.
     pub bolt: Option<SocketAddr>,
-    /// Where other nodes of a cluster reach this side, if it is said.
+    /// Address under which other nodes of a cluster reach this side, if it is said.
     pub advertised: Option<String>,
     /// Whether the discovery document says `https`.
     pub encrypted: bool,

@@ -14,3 +14,18 @@ pub mod tls;
 
 pub(crate) use accept::Acceptor;
 pub(crate) use socket::{Encryption, Socket, TICK, WaitEnd, WaitLimit};
+
+/// Host and port of `host`, `host:port` or `[address]:port`; `default` is the port if none is
+/// named. None if it is none of these.
+pub(crate) fn host_and_port(text: &str, default: u16) -> Option<(&str, u16)> {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, "")) => (host, None),
+        Some((host, port)) => (host, Some(port.strip_prefix(':')?)),
+        None => match text.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        },
+    };
+    let port = port.map_or(Some(default), |port| port.parse().ok())?;
+    (!host.is_empty() && port != 0).then_some((host, port))
+}

@@ -32,6 +32,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
 
 use super::error::Error;
+use crate::net::host_and_port;
 
 /// Port of HTTP unless an address says otherwise.
 const PORT: u16 = 7474;
@@ -90,18 +91,7 @@ impl FromStr for SourceUrl {
         if !rest.chars().all(plain) {
             return Err(expected());
         }
-        let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, "")) => (host, None),
-            Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or_else(expected)?)),
-            None => match rest.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (rest, None),
-            },
-        };
-        let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| expected()))?;
-        if host.is_empty() || port == 0 {
-            return Err(expected());
-        }
+        let (host, port) = host_and_port(rest, PORT).ok_or_else(expected)?;
         Ok(Self { encrypted, host: host.to_owned(), port })
     }
 }

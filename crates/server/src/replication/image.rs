@@ -11,7 +11,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use telar_db::maintenance::{BackupOptions, Identity, Manifest, RestoreOptions, restore};
@@ -20,6 +20,7 @@ use telar_db::{CommitTs, Database};
 use super::client::Client;
 use super::error::Error;
 use super::frame::{Packer, unpack};
+use crate::dbms::{beside, make_private};
 
 /// Name of the file that says what a backup holds.
 const MANIFEST: &str = "MANIFEST";
@@ -90,20 +91,13 @@ pub struct Fetched {
     pub bytes: u64,
 }
 
-/// Folder of the files of an image on their way to `target`.
-fn scratch(target: &Path, suffix: &str) -> PathBuf {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    target.with_file_name(name)
-}
-
 /// Removes what an interrupted [`fetch`] into `target` has left.
 ///
 /// # Errors
 /// If it cannot be removed.
 pub fn remove_leftovers(target: &Path) -> Result<(), Error> {
     for suffix in [".fetching", ".unfinished"] {
-        let path = scratch(target, suffix);
+        let path = beside(target, suffix);
         match fs::remove_dir_all(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => {
                 return Err(Error::File(format!("cannot remove {}: {e}", path.display())));
@@ -144,7 +138,7 @@ pub fn fetch_at(client: &Client, at: &str, target: &Path) -> Result<Fetched, Err
 /// If it is not whole, or cannot be written: nothing is at `target`.
 pub fn receive(body: impl Read, target: &Path) -> Result<Fetched, Error> {
     remove_leftovers(target)?;
-    let folder = scratch(target, ".fetching");
+    let folder = beside(target, ".fetching");
     let done = receive_into(body, target, &folder);
     // A failure is found by the next attempt, and the copy does not depend on it.
     let _ = fs::remove_dir_all(&folder);
@@ -158,11 +152,4 @@ fn receive_into(body: impl Read, target: &Path, folder: &Path) -> Result<Fetched
     let manifest = Manifest::read(folder)?;
     let restored = restore(&[folder.to_owned()], target, &RestoreOptions::default())?;
     Ok(Fetched { commit: restored.to, source: manifest.database, bytes: unpacked.bytes })
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
 }

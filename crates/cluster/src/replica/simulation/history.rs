@@ -18,7 +18,7 @@ pub(super) struct History {
     pub(super) lost_power: u64,
     /// Deposed leaders that were opened again without a crash.
     pub(super) reopened: u64,
-    /// How often the log became shorter.
+    /// Times that the log became shorter.
     pub(super) trims: u64,
     /// Copies that were made anew from another one.
     pub(super) bootstraps: u64,

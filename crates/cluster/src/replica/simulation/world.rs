@@ -47,7 +47,7 @@ pub(super) struct Node {
     starts_at: Cell<u64>,
     loses_power: Cell<bool>,
     role: Cell<Role>,
-    /// What it has on disk for good: as the others know it, and the length of its last log file.
+    /// Commits and bytes on disk for good: as the others know, and of its last log file.
     pub(super) kept: Cell<Option<u64>>,
     pub(super) synced: RefCell<(PathBuf, u64)>,
     /// True once the others do not wait for it any more.

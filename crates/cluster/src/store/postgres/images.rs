@@ -24,7 +24,7 @@ const LIST: &str = "
     WHERE starts_with(name, $1) GROUP BY name ORDER BY name";
 const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// Why a put ended early.
+/// Reason why a put ended early.
 enum Ended {
     Content(io::Error),
     Database(postgres::Error),

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::net::host_and_port;
+
 /// Where Bolt is spoken unless an address says otherwise.
 const PORT: u16 = 7687;
 
@@ -78,21 +80,7 @@ impl FromStr for Address {
         if rest.contains(['/', '?', '#']) {
             return Err(format!("{text}: nothing follows the port; --database names the database"));
         }
-        let (host, port) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, "")) => (host, None),
-            Some((host, port)) => (host, Some(port.strip_prefix(':').ok_or_else(expected)?)),
-            None => match rest.split_once(':') {
-                Some((host, port)) => (host, Some(port)),
-                None => (rest, None),
-            },
-        };
-        let port = match port {
-            None => PORT,
-            Some(port) => port.parse().map_err(|_| expected())?,
-        };
-        if host.is_empty() || port == 0 {
-            return Err(expected());
-        }
+        let (host, port) = host_and_port(rest, PORT).ok_or_else(expected)?;
         Ok(Self { scheme, trust, host: host.to_owned(), port })
     }
 }

@@ -21,7 +21,7 @@ use telar_db::{Database as Engine, Settings};
 use super::super::Failure;
 use super::super::failure::{invalid, storage};
 use super::super::state::State;
-use super::super::store::{Store, remove_folder};
+use super::super::store::{Store, beside, remove_folder};
 use super::shared::{DATABASE_MARK, Identity, MARK, read_mark, write_mark};
 use super::{Cluster, refuse_copies, store_failed};
 
@@ -179,9 +179,7 @@ impl Founding {
     /// Copies the database of a server that does not run.
     fn copy(&self, from: &Path, to: &Path) -> Result<u64, Failure> {
         let engine = Engine::open(from, self.engine).map_err(|e| cannot("open", from, e))?;
-        let mut backup = to.as_os_str().to_owned();
-        backup.push(".backup");
-        let backup = PathBuf::from(backup);
+        let backup = beside(to, ".backup");
         let copied = engine
             .backup(&backup, &BackupOptions::default())
             .and_then(|_| restore(std::slice::from_ref(&backup), to, &RestoreOptions::default()));

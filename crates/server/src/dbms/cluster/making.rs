@@ -29,6 +29,7 @@ use telar_cluster::replica::election::Lease;
 use telar_cluster::store::{Name, PutIf, StoreError, Stores, Version};
 use telar_db::query::cypher::Secret;
 
+use super::super::store::beside;
 use super::SharedMembers;
 use crate::replication::client::Asking;
 use crate::replication::{Credentials, SourceUrl, image};
@@ -126,13 +127,6 @@ pub(super) fn clear_leftovers(path: &Path) {
             tracing::warn!("{why}");
         }
     }
-}
-
-/// Folder beside `path`.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(suffix);
-    path.with_file_name(name)
 }
 
 fn remove(path: &Path) -> Result<(), String> {

@@ -173,7 +173,7 @@ impl Dbms {
         Some(self.cluster.as_ref()?.secret.reveal())
     }
 
-    /// What nodes may ask that know the cluster's secret.
+    /// Requests of a node that knows the cluster's secret.
     ///
     /// # Errors
     /// If this is no node of a cluster, or `secret` is not that of it.

@@ -58,7 +58,7 @@ impl Seen {
     ) -> Result<Self, StoreError> {
         let begun = Instant::now();
         let bytes = stores.log.bytes(&keys.database(folder)?)?;
-        let image = images(stores, keys, folder)?.last().map(|(commit, _)| *commit);
+        let image = newest_image(stores, keys, folder)?;
         Ok(Self { measured: Instant::now(), took: begun.elapsed(), bytes, image, warned })
     }
 
@@ -72,8 +72,10 @@ impl Seen {
 #[derive(Debug, Default)]
 pub(super) struct State {
     logs: HashMap<String, Seen>,
-    /// Streams of dropped databases that were removed.
+    /// Streams of dropped databases that were removed, and the version of the shared state for
+    /// which that was done.
     removed: HashSet<Name>,
+    removed_for: Option<Version>,
     /// True while an image is made: one at a time.
     imaging: Arc<AtomicBool>,
     /// Folders of the databases of which one was made since their logs were measured.
@@ -203,6 +205,11 @@ impl State {
         if !cluster.copy(&default).is_some_and(|copy| copy.leads()) {
             return Ok(());
         }
+        // What was dropped is found once for each change of the shared state.
+        let installed = cluster.installed();
+        if self.removed_for == Some(installed) {
+            return Ok(());
+        }
         // Streams before the state: a database that is made meanwhile is in the state.
         let prefix = cluster.keys.databases();
         let streams = cluster.stores.coordination.list(&prefix)?;
@@ -217,6 +224,7 @@ impl State {
             remove_images(&cluster.stores, &cluster.keys, &folder, u64::MAX)?;
             self.removed.insert(stream);
         }
+        self.removed_for = Some(installed);
         Ok(())
     }
 }

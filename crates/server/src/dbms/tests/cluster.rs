@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::PathBuf;
-use std::time::Instant;
 
 use tempfile::TempDir;
 
@@ -59,15 +58,8 @@ pub(super) fn close(dbms: Arc<Dbms>) {
 }
 
 #[track_caller]
-pub(super) fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+pub(super) fn eventually<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, found)
 }
 
 /// Where the node says that a database is written.

@@ -1,7 +1,6 @@
 //! A server that follows another one, both in one process.
 
 use std::path::PathBuf;
-use std::time::Instant;
 
 use telar_db::maintenance::{BackupOptions, RestoreOptions, restore};
 use tempfile::TempDir;
@@ -17,15 +16,8 @@ const READ_ONLY: &str = "Neo.ClientError.Statement.AccessMode";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[track_caller]
-fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = found() {
-            return found;
-        }
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+fn eventually<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
+    within(PATIENCE, what, found)
 }
 
 /// A server that follows.

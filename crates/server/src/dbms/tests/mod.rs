@@ -15,7 +15,7 @@ mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use telar_db::query::{QueryError, Rows, Sink, literal};
 use telar_db::{Value, ValueMap};
@@ -33,6 +33,19 @@ const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
 
 /// The password of `neo4j` in these tests.
 const PASSWORD: &str = "Neo4j's secret";
+
+/// What `found` returns once it returns something, which is within `patience`.
+#[track_caller]
+fn within<T>(patience: Duration, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = found() {
+            return found;
+        }
+        assert!(begun.elapsed() < patience, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// Cheap hashes.
 fn settings() -> DbmsSettings {

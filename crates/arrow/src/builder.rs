@@ -9,7 +9,7 @@
 //! | floats, or floats and integers | `Float64` |
 //! | strings | `LargeUtf8` |
 //! | byte strings | `LargeBinary` |
-//! | dates | `Date32` |
+//! | dates within 5 million years | `Date32` |
 //! | local times | `Time64(ns)` |
 //! | local dates and times, 1678 to 2262 | `Timestamp(ns)` |
 //! | the same with an offset or zone | `Timestamp(ns, UTC)`: the moment, not the zone |
@@ -227,8 +227,7 @@ impl ColumnBuilder {
             (Values::Text(to), Value::Null) => to.append_null(),
             (Values::Bytes(to), Value::Bytes(bytes)) => to.append_value(bytes),
             (Values::Bytes(to), Value::Null) => to.append_null(),
-            (Values::Date(to), Value::Date(date)) => {
-                // Years of Cypher have nine digits, which 32 bits hold.
+            (Values::Date(to), Value::Date(date)) if Kind::of(value) == Some(Kind::Date) => {
                 to.append_option(i32::try_from(date.epoch_days()).ok());
             }
             (Values::Date(to), Value::Null) => to.append_null(),

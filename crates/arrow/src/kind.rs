@@ -9,6 +9,15 @@ use telar_db::column::Column;
 /// The name of the zone of moments.
 pub(crate) const UTC: &str = "UTC";
 
+/// Key of the name of a field's extension.
+pub(crate) const EXTENSION: &str = "ARROW:extension:name";
+/// The extension of texts that are JSON.
+pub(crate) const JSON: &str = "arrow.json";
+/// Key of the notation of JSON that brings every value back as what it was.
+pub(crate) const NOTATION: &str = "telar:notation";
+/// That notation.
+pub(crate) const TYPED: &str = "typed";
+
 /// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -46,7 +55,8 @@ impl Kind {
             Value::Float(_) => Self::Float,
             Value::String(_) => Self::Text,
             Value::Bytes(_) => Self::Bytes,
-            Value::Date(_) => Self::Date,
+            // Years of Cypher have nine digits; 32 bits hold days of seven.
+            Value::Date(date) if i32::try_from(date.epoch_days()).is_ok() => Self::Date,
             Value::LocalTime(_) => Self::LocalTime,
             Value::LocalDateTime(_) if nanos(value).is_some() => Self::LocalDateTime,
             Value::DateTime(_) if nanos(value).is_some() => Self::Moment,
@@ -97,7 +107,7 @@ impl Kind {
         if self != Self::Json {
             return field;
         }
-        let name = ("ARROW:extension:name".to_owned(), "arrow.json".to_owned());
+        let name = (EXTENSION.to_owned(), JSON.to_owned());
         let metadata = ("ARROW:extension:metadata".to_owned(), String::new());
         field.with_metadata(HashMap::from([name, metadata]))
     }
@@ -108,6 +118,8 @@ fn kinds_join_to_what_holds_both() {
     assert_eq!(Kind::Int.join(Kind::Float), Kind::Float);
     assert_eq!(Kind::Int.join(Kind::Text), Kind::Json);
     assert_eq!(Kind::of(&Value::Null), None);
+    let far: telar_db::value::Date = "+999999999-01-01".parse().unwrap();
+    assert_eq!(Kind::of(&Value::Date(far)), Some(Kind::Json));
     let far: telar_db::value::LocalDateTime = "2500-01-01T00:00".parse().unwrap();
     assert_eq!(Kind::of(&Value::LocalDateTime(far)), Some(Kind::Json));
 }

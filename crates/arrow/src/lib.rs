@@ -7,7 +7,7 @@
 //!
 //! [`collect`] runs a statement and returns its result; [`stream`] hands batches on while the query
 //! goes on; a [`BatchBuilder`] takes rows from any [`Sink`]. Which type a
-//! column has: [`builder`].
+//! column has: [`builder`]. The other way, from arrays to columns: [`reader`].
 //!
 //! # Examples
 //! ```
@@ -27,6 +27,7 @@
 
 pub mod builder;
 mod kind;
+pub mod reader;
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Values as JSON text, appended to bytes; nothing is built in between.
+//! Values as JSON text, appended to bytes, nothing built in between; and values out of JSON.
 //!
 //! Both notations are those of Neo4j's Query API:
 //!
@@ -6,6 +6,8 @@
 //! |---|---|---|
 //! | 42 | `42` | `{"$type": "Integer", "_value": "42"}` |
 //! | a date | `"2026-08-21"` | `{"$type": "Date", "_value": "2026-08-21"}` |
+
+mod read;
 
 use std::fmt::{self, Display};
 use std::io::Write;
@@ -16,6 +18,8 @@ use telar_graph::value::{Path, Point};
 use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 use telar_query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_query::{QueryError, Rows, watch};
+
+pub use read::{read_parameters, read_value};
 
 /// Notation of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,14 +1,15 @@
-//! Parameters out of JSON. The bytes are foreign: nothing here panics, and what is refused says
+//! Values out of JSON. The bytes are foreign: nothing here panics, and what is refused says
 //! where it stands.
 
 use std::sync::Arc;
 
 use base64ct::{Base64, Encoding};
 use serde_json::Value as Json;
-use telar_db::json::Notation;
-use telar_db::query::function::{Context, Moment, lookup};
-use telar_db::value::{NESTING_MAX, Point, Srid};
-use telar_db::{Value, ValueMap};
+use telar_graph::value::{NESTING_MAX, Point, Srid};
+use telar_graph::{Value, ValueMap};
+use telar_query::function::{Context, Moment, lookup};
+
+use super::Notation;
 
 /// The parameters of a statement: an object with a value per name.
 ///
@@ -27,6 +28,17 @@ pub fn read_parameters(notation: Notation, json: Json) -> Result<ValueMap, Strin
         Ok((Arc::from(name), value))
     };
     entries.into_iter().map(read).collect()
+}
+
+/// The value that a JSON text stands for.
+///
+/// Numbers of plain JSON are integers if they are written without point and exponent.
+///
+/// # Errors
+/// What is wrong, for people.
+pub fn read_value(notation: Notation, text: &[u8]) -> Result<Value, String> {
+    let json = serde_json::from_slice(text).map_err(|e| e.to_string())?;
+    Reader { notation }.value(json, NESTING_MAX)
 }
 
 struct Reader {

@@ -7,10 +7,7 @@
 //! | a date | `"2026-08-21"` | `{"$type": "Date", "_value": "2026-08-21"}` |
 //!
 //! Plain JSON is what people and scripts read; typed JSON brings every value back as what it was.
-//! Values are written by [`telar_db::json`].
+//! Values are written and read by [`telar_db::json`].
 
-mod read;
-
-pub use read::read_parameters;
-pub use telar_db::json::Notation;
+pub use telar_db::json::{Notation, read_parameters};
 pub(crate) use telar_db::json::{Writer, write_string};

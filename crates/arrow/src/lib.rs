@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
-use telar_db::query::{QueryError, Rows, Sink, Summary};
+use telar_db::query::{Columns, QueryError, Rows, Sink, Summary};
 use telar_db::{Session, Value, ValueMap};
 
 pub use builder::BatchBuilder;
@@ -76,6 +76,33 @@ pub fn stream(
     let summary = session.stream(text, parameters, &mut sink)?;
     sink.flush()?;
     Ok((sink.builder.schema(), summary))
+}
+
+/// A whole result that is held as one batch. Each column has the type that holds all its values.
+///
+/// # Errors
+/// None that is known: Arrow checks what it is given.
+pub fn batch_of(columns: &Columns) -> Result<RecordBatch, QueryError> {
+    append(&mut BatchBuilder::new(columns.names()), columns)
+}
+
+/// The next batch of a result whose parts are held.
+///
+/// # Errors
+/// `MixedColumn` for a value that is not of its column's type.
+pub fn append(builder: &mut BatchBuilder, columns: &Columns) -> Result<RecordBatch, QueryError> {
+    struct Appending<'b>(&'b mut BatchBuilder);
+    impl Sink for Appending<'_> {
+        fn columns(&mut self, _: &[Arc<str>]) -> Result<(), QueryError> {
+            Ok(())
+        }
+
+        fn rows(&mut self, rows: &Rows<'_>) -> Result<(), QueryError> {
+            self.0.append(rows)
+        }
+    }
+    columns.send(&mut Appending(builder))?;
+    builder.finish()
 }
 
 struct Batches<F> {

@@ -35,6 +35,7 @@ pub mod aggregate;
 mod batch;
 mod bind;
 pub mod budget;
+pub mod columns;
 pub mod description;
 pub mod entities;
 pub mod error;
@@ -65,6 +66,7 @@ pub mod workers;
 
 pub use telar_cypher as cypher;
 
+pub use columns::Columns;
 pub use description::{Measured, PlanDescription};
 pub use entities::{Entities, Node, Relationship};
 pub use error::EvalError;

@@ -65,6 +65,25 @@ impl Counters {
         Self { system_updates: 0, ..*self }.any()
     }
 
+    /// The counts with their names.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, u64); 12] {
+        [
+            ("nodes_created", self.nodes_created),
+            ("nodes_deleted", self.nodes_deleted),
+            ("relationships_created", self.relationships_created),
+            ("relationships_deleted", self.relationships_deleted),
+            ("properties_set", self.properties_set),
+            ("labels_added", self.labels_added),
+            ("labels_removed", self.labels_removed),
+            ("indexes_added", self.indexes_added),
+            ("indexes_removed", self.indexes_removed),
+            ("constraints_added", self.constraints_added),
+            ("constraints_removed", self.constraints_removed),
+            ("system_updates", self.system_updates),
+        ]
+    }
+
     /// Adds what another one counted.
     pub(crate) fn add(&mut self, other: &Self) {
         let Self {

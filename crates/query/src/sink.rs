@@ -6,6 +6,7 @@ use std::sync::Arc;
 use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
 
 use crate::batch::{BATCH_ROWS, Column};
+use crate::columns::Columns;
 use crate::description::PlanDescription;
 use crate::entities::{Entities, Live, Names, Node, Relationship};
 use crate::exec::Exec;
@@ -55,6 +56,8 @@ enum Source<'a> {
     Live { columns: &'a [Arc<Column>], graph: &'a dyn Graph, names: &'a Names, read: Live },
     /// What was kept of one that ended.
     Kept { rows: &'a [Vec<Value>], entities: &'a Entities },
+    /// The same, column by column.
+    Columns(&'a Columns),
 }
 
 impl std::fmt::Debug for Source<'_> {
@@ -62,6 +65,7 @@ impl std::fmt::Debug for Source<'_> {
         match self {
             Self::Live { columns, .. } => f.debug_tuple("Live").field(columns).finish(),
             Self::Kept { rows, .. } => f.debug_tuple("Kept").field(rows).finish(),
+            Self::Columns(columns) => f.debug_tuple("Columns").field(columns).finish(),
         }
     }
 }
@@ -76,6 +80,10 @@ impl<'a> Rows<'a> {
         Self(Source::Kept { rows, entities })
     }
 
+    pub(crate) fn columns(columns: &'a Columns) -> Self {
+        Self(Source::Columns(columns))
+    }
+
     /// How many there are.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a sink is never given none")]
@@ -83,6 +91,7 @@ impl<'a> Rows<'a> {
         match &self.0 {
             Source::Live { columns, .. } => columns.first().map_or(0, |column| column.len()),
             Source::Kept { rows, .. } => rows.len(),
+            Source::Columns(columns) => columns.row_count(),
         }
     }
 
@@ -95,6 +104,7 @@ impl<'a> Rows<'a> {
         match &self.0 {
             Source::Live { columns, .. } => columns[column].get(row),
             Source::Kept { rows, .. } => rows[row][column].clone(),
+            Source::Columns(columns) => columns.column(column).get(row),
         }
     }
 
@@ -109,6 +119,7 @@ impl<'a> Rows<'a> {
             Source::Kept { rows, .. } => {
                 Cow::Owned(Column::of(rows.iter().map(|row| row[column].clone()).collect()))
             }
+            Source::Columns(columns) => Cow::Borrowed(columns.column(column)),
         }
     }
 
@@ -123,6 +134,7 @@ impl<'a> Rows<'a> {
             Source::Kept { entities, .. } => {
                 Ok(entities.nodes.get(&vertex).cloned().unwrap_or_default().into())
             }
+            Source::Columns(columns) => Ok(columns.node(vertex).cloned().unwrap_or_default()),
         }
     }
 
@@ -135,6 +147,9 @@ impl<'a> Rows<'a> {
             Source::Live { graph, names, read, .. } => Ok(read.relationship(edge, *graph, names)?),
             Source::Kept { entities, .. } => {
                 Ok(entities.relationships.get(&edge).cloned().unwrap_or_default().into())
+            }
+            Source::Columns(columns) => {
+                Ok(columns.relationship(&edge).cloned().unwrap_or_default())
             }
         }
     }

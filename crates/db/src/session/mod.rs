@@ -127,6 +127,12 @@ impl Session {
         Self { limits, ..self }
     }
 
+    /// What its queries may use.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// The same session, in which each statement, or transaction of several, is given up after this
     /// time, with [`ErrorKind::TimedOut`](telar_query::ErrorKind::TimedOut), and changes nothing.
     #[must_use]

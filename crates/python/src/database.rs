@@ -1,0 +1,217 @@
+//! A database: a session with default settings, and what can be done with all of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Weak};
+
+use parking_lot::{Mutex, RwLock};
+use pyo3::prelude::*;
+use telar_db::Session as EngineSession;
+use telar_db::maintenance::BackupOptions;
+use telar_db::query::Limits;
+
+use crate::error::{ClosedError, of_engine};
+use crate::fork::Process;
+use crate::runner::Runner;
+use crate::session::Session;
+use crate::settings::Opening;
+
+/// Where a session has its runner, until the database is closed.
+type Slot = RwLock<Option<Arc<Runner>>>;
+
+/// An open database, which its sessions share.
+pub(crate) struct Opened {
+    process: Process,
+    database: Mutex<Option<telar_db::Database>>,
+    slots: Mutex<Vec<Weak<Slot>>>,
+    path: Option<PathBuf>,
+}
+
+/// Databases that are open, for the end of the program.
+static OPEN: Mutex<Vec<Weak<Opened>>> = Mutex::new(Vec::new());
+
+fn closed() -> PyErr {
+    ClosedError::new_err("the database is closed: open it again")
+}
+
+impl Opened {
+    /// A place for a session, which holds the database open until it is closed.
+    fn slot(&self, runner: Runner) -> Arc<Slot> {
+        let slot = Arc::new(RwLock::new(Some(Arc::new(runner))));
+        let mut slots = self.slots.lock();
+        if slots.len() == slots.capacity() {
+            slots.retain(|other| other.strong_count() > 0);
+        }
+        slots.push(Arc::downgrade(&slot));
+        slot
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.check()?;
+        let Some(database) = self.database.lock().take() else { return Ok(()) };
+        let slots = std::mem::take(&mut *self.slots.lock());
+        py.detach(|| {
+            let done = database.close();
+            for slot in slots.iter().filter_map(Weak::upgrade) {
+                drop(slot.write().take());
+            }
+            done
+        })
+        .map_err(|e| of_engine(&e))
+    }
+
+    /// The database itself.
+    pub(crate) fn database(&self) -> PyResult<telar_db::Database> {
+        self.process.check()?;
+        self.database.lock().clone().ok_or_else(closed)
+    }
+}
+
+impl Drop for Opened {
+    /// A child of the process closes nothing: files and threads are the parent's.
+    fn drop(&mut self) {
+        if self.process.check().is_err() {
+            std::mem::forget(self.database.get_mut().take());
+        }
+    }
+}
+
+/// The runner of a session, and its database.
+#[derive(Clone)]
+pub(crate) struct Held {
+    opened: Arc<Opened>,
+    slot: Arc<Slot>,
+}
+
+impl Held {
+    /// The runner, unless the database is closed or this is another process.
+    pub(crate) fn runner(&self) -> PyResult<Arc<Runner>> {
+        self.opened.process.check()?;
+        self.slot.read().clone().ok_or_else(closed)
+    }
+
+    /// Another session of the same database.
+    pub(crate) fn with(&self, runner: Runner) -> Self {
+        Self { opened: Arc::clone(&self.opened), slot: self.opened.slot(runner) }
+    }
+
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.opened
+    }
+}
+
+/// Opens a database: in the folder `path`, made if there is none, or without a path in memory.
+///
+/// `durability`: with `'full'` a commit returns once it is on disk; with `'async'` at once, and it
+/// is on disk at most 50 ms later. `memory_limit`: bytes of memory for the graph; above it, what is
+/// on disk is read again when it is touched. `history`: seconds for which the past stays readable
+/// (`AT TIMESTAMP`). `checkpoint_bytes`: log after which a checkpoint is written. `import_folder`:
+/// below which statements may read files, the current folder unless it is said.
+///
+/// >>> import telar
+/// >>> with telar.open() as db:
+/// ...     _ = db.query("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Bob'})")
+/// ...     db.query("MATCH (:Person {name: $who})-[:KNOWS]->(p) RETURN p.name", who="Ada").value()
+/// 'Bob'
+#[pyfunction]
+#[pyo3(signature = (path = None, *, durability = "full", memory_limit = None, history = None,
+                    checkpoint_bytes = None, import_folder = None))]
+pub(crate) fn open(
+    py: Python<'_>,
+    path: Option<PathBuf>,
+    durability: &str,
+    memory_limit: Option<u64>,
+    history: Option<f64>,
+    checkpoint_bytes: Option<u64>,
+    import_folder: Option<PathBuf>,
+) -> PyResult<Py<Database>> {
+    let opening = Opening { durability, memory_limit, history, checkpoint_bytes };
+    let settings = opening.settings()?;
+    let database = py.detach(|| match &path {
+        Some(path) => telar_db::open_with(path, settings),
+        None => telar_db::Database::in_memory(settings),
+    });
+    let database = database.map_err(|e| of_engine(&e))?;
+    let import_folder = import_folder.or_else(|| std::env::current_dir().ok());
+    let limits = Limits { import_folder, ..Limits::default() };
+    let runner = Runner::new(py, EngineSession::new(&database).with_limits(limits));
+    let opened = Arc::new(Opened {
+        process: Process::current(),
+        database: Mutex::new(Some(database)),
+        slots: Mutex::default(),
+        path,
+    });
+    let slot = opened.slot(runner);
+    let mut open = OPEN.lock();
+    open.retain(|other| other.strong_count() > 0);
+    open.push(Arc::downgrade(&opened));
+    drop(open);
+    let session = Session { held: Held { opened, slot } };
+    Py::new(py, PyClassInitializer::from(session).add_subclass(Database))
+}
+
+/// Closes every database that is open: called at the end of the program.
+#[pyfunction]
+pub(crate) fn close_all(py: Python<'_>) {
+    let open = std::mem::take(&mut *OPEN.lock());
+    for opened in open.iter().filter_map(Weak::upgrade) {
+        // Nobody is left who could be told of an error. What was committed is in the log.
+        let _ = opened.close(py);
+    }
+}
+
+/// An open database: a `Session` with default settings. Threads may share it.
+#[pyclass(frozen, extends = Session, module = "telar")]
+pub(crate) struct Database;
+
+#[pymethods]
+impl Database {
+    /// The folder of the database; None in memory.
+    #[getter]
+    fn path(slf: &Bound<'_, Self>) -> Option<PathBuf> {
+        slf.as_super().get().held.opened.path.clone()
+    }
+
+    /// Whether it was closed.
+    #[getter]
+    fn closed(slf: &Bound<'_, Self>) -> bool {
+        slf.as_super().get().held.opened.database.lock().is_none()
+    }
+
+    /// Writes a checkpoint and closes the database. Statements are refused from then on; the folder
+    /// can be opened by others once open transactions and streams have ended. Without it nothing
+    /// committed is lost either: the end of the program closes what is open.
+    fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
+        slf.as_super().get().held.opened.close(slf.py())
+    }
+
+    /// Writes a checkpoint: the log before it is not needed any more.
+    fn checkpoint(slf: &Bound<'_, Self>) -> PyResult<()> {
+        let database = slf.as_super().get().held.opened().database()?;
+        slf.py().detach(|| database.checkpoint()).map_err(|e| of_engine(&e))?;
+        Ok(())
+    }
+
+    /// Copies the database into a new folder while it is used. The copy is the state of one commit.
+    fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
+        let database = slf.as_super().get().held.opened().database()?;
+        slf.py().detach(|| database.backup(&path, &BackupOptions::default())).map_err(|e| of_engine(&e))?;
+        Ok(())
+    }
+
+    fn __exit__(
+        slf: &Bound<'_, Self>,
+        _kind: Option<Bound<'_, PyAny>>,
+        _value: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        Self::close(slf)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> String {
+        let closed = if Self::closed(slf) { ", closed" } else { "" };
+        match Self::path(slf) {
+            Some(path) => format!("<Database {}{closed}>", path.display()),
+            None => format!("<Database in memory{closed}>"),
+        }
+    }
+}

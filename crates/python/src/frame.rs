@@ -1,0 +1,86 @@
+//! Arrow, both ways: its C stream interface, in capsules.
+
+#![expect(unsafe_code, reason = "what another library hands over is a pointer")]
+
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use arrow_schema::{ArrowError, SchemaRef};
+use pyo3::exceptions::PyValueError;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyList};
+use telar_db::Value;
+use telar_db::column::Column;
+use telar_db::query::Columns;
+
+use crate::error::of_query;
+
+/// The name of capsules with a stream, as the interface says.
+const STREAM: &std::ffi::CStr = c"arrow_array_stream";
+
+/// Batches as a capsule.
+pub(crate) fn capsule<I>(py: Python<'_>, schema: SchemaRef, batches: I) -> PyResult<Bound<'_, PyCapsule>>
+where
+    I: IntoIterator<Item = Result<RecordBatch, ArrowError>, IntoIter: Send + 'static>,
+{
+    let reader = RecordBatchIterator::new(batches.into_iter(), schema);
+    PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(reader)), STREAM)
+}
+
+/// Reads what has a stream of Arrow; none if it has none.
+pub(crate) fn reader_of(given: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatchStreamReader>> {
+    let py = given.py();
+    let method = intern!(py, "__arrow_c_stream__");
+    if !given.hasattr(method)? {
+        return Ok(None);
+    }
+    let capsule = given.call_method0(method)?;
+    let capsule = capsule.cast::<PyCapsule>()?;
+    let pointer = capsule.pointer_checked(Some(STREAM))?;
+    // SAFETY: a capsule of this name holds an initialised stream, says the interface; it is moved
+    // out here, and what stays behind is marked as released, so that nobody else frees it.
+    let reader = unsafe { RecordBatchStreamReader::from_raw(pointer.cast().as_ptr()) };
+    reader.map(Some).map_err(|e| failed(&e))
+}
+
+/// The columns of what has a stream of Arrow.
+pub(crate) fn columns_of(py: Python<'_>, reader: RecordBatchStreamReader) -> PyResult<Columns> {
+    let schema = reader.schema();
+    let mut columns: Vec<Column> = schema.fields().iter().map(|_| Column::packed()).collect();
+    for batch in reader {
+        let batch = batch.map_err(|e| failed(&e))?;
+        let read = py.detach(|| telar_arrow::reader::columns(&batch));
+        for (to, from) in columns.iter_mut().zip(read.map_err(|e| of_query(py, &e))?) {
+            to.append(&from);
+        }
+    }
+    let names = schema.fields().iter().map(|field| Arc::from(field.name().as_str()));
+    Ok(Columns::of(names.zip(columns)))
+}
+
+/// The rows of a frame as a list of maps; none if it is no frame.
+pub(crate) fn rows_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
+    let Some(reader) = reader_of(given)? else { return Ok(None) };
+    let columns = columns_of(given.py(), reader)?;
+    let row = |row: usize| {
+        let names = columns.names().iter().enumerate();
+        Value::map(names.map(|(at, name)| (Arc::clone(name), columns.column(at).get(row))))
+    };
+    Ok(Some(Value::List((0..columns.row_count()).map(row).collect())))
+}
+
+fn failed(error: &ArrowError) -> PyErr {
+    PyValueError::new_err(format!("a stream of Arrow cannot be read: {error}"))
+}
+
+/// All nodes and relationships of a result.
+pub(crate) fn graph(py: Python<'_>, columns: &Arc<Columns>) -> PyResult<(Py<PyAny>, Py<PyAny>)> {
+    let nodes = columns.nodes().into_iter().map(|vertex| crate::entity::Node::new(vertex, columns));
+    let nodes = PyList::new(py, nodes.collect::<Vec<_>>())?;
+    let relationships = columns.relationships();
+    let relationships = relationships.into_iter().map(|e| crate::entity::Relationship::new(e, columns));
+    let relationships = PyList::new(py, relationships.collect::<Vec<_>>())?;
+    Ok((nodes.into_any().unbind(), relationships.into_any().unbind()))
+}

@@ -1,0 +1,79 @@
+//! Keyword arguments that are settings.
+
+use std::time::Duration;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use telar_db::{Isolation, Retention, Session, Settings};
+
+/// How a database is opened.
+pub(crate) struct Opening<'a> {
+    pub(crate) durability: &'a str,
+    pub(crate) memory_limit: Option<u64>,
+    pub(crate) history: Option<f64>,
+    pub(crate) checkpoint_bytes: Option<u64>,
+}
+
+impl Opening<'_> {
+    pub(crate) fn settings(&self) -> PyResult<Settings> {
+        let mut settings = match self.durability {
+            "full" => Settings::default(),
+            "async" => Settings::asynchronous(50),
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "durability is 'full' (a commit returns once it is on disk) or 'async' (at \
+                     most 50 ms later), not {other:?}"
+                )));
+            }
+        };
+        settings.memory_limit_bytes = self.memory_limit;
+        if let Some(seconds) = self.history {
+            settings.retain = Retention::time(seconds_of("history", seconds)?);
+        }
+        if let Some(bytes) = self.checkpoint_bytes {
+            settings.checkpoint_wal_bytes = bytes;
+        }
+        Ok(settings)
+    }
+}
+
+/// Seconds as a duration.
+fn seconds_of(what: &str, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| PyValueError::new_err(format!("{what} is a number of seconds, not {seconds}")))
+}
+
+/// Settings of a session; those that are `None` stay as they are.
+pub(crate) struct Limiting<'a> {
+    pub(crate) timeout: Option<f64>,
+    pub(crate) memory: Option<usize>,
+    pub(crate) isolation: Option<&'a str>,
+    pub(crate) write_wait: Option<f64>,
+    pub(crate) read_only: bool,
+}
+
+impl Limiting<'_> {
+    pub(crate) fn apply(&self, mut session: Session) -> PyResult<Session> {
+        if let Some(seconds) = self.timeout {
+            session = session.with_timeout(seconds_of("timeout", seconds)?);
+        }
+        if let Some(bytes) = self.memory {
+            let limits = session.limits().clone();
+            session = session.with_limits(telar_db::query::Limits { memory: Some(bytes), ..limits });
+        }
+        match self.isolation {
+            None => {}
+            Some("snapshot") => session = session.with_isolation(Isolation::Snapshot),
+            Some("serializable") => session = session.with_isolation(Isolation::Serializable),
+            Some(other) => {
+                return Err(PyValueError::new_err(format!(
+                    "isolation is 'snapshot' or 'serializable', not {other:?}"
+                )));
+            }
+        }
+        if let Some(seconds) = self.write_wait {
+            session = session.with_write_wait(seconds_of("write_wait", seconds)?);
+        }
+        Ok(if self.read_only { session.read_only() } else { session })
+    }
+}

@@ -1,0 +1,301 @@
+//! The rows of a statement as they come.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use arrow_array::RecordBatch;
+use arrow_schema::{ArrowError, SchemaRef};
+use parking_lot::Mutex;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use telar_arrow::BatchBuilder;
+use telar_db::query::{Columns, ErrorKind, QueryError, Rows, Sink, Summary};
+use telar_db::{Session, ValueMap};
+
+use crate::error::{ClosedError, of_query};
+use crate::fork::Process;
+use crate::frame;
+use crate::result::row_tuple;
+use crate::row::{Names, Row};
+use crate::runner::Runner;
+
+/// Rows that are handed over at once, at least, unless it is the end.
+const BATCH_ROWS: usize = 1 << 13;
+/// Batches that wait for who reads them.
+const BATCHES_WAITING: usize = 2;
+
+/// What comes over from the thread of a statement.
+enum Part {
+    Batch(Columns),
+    End(Box<std::result::Result<Summary, QueryError>>),
+}
+
+/// Rows of a statement that runs in a thread of its own, a few batches ahead of who reads them.
+///
+/// >>> import telar
+/// >>> with telar.open().stream("UNWIND range(1, 1_000_000_000) AS n RETURN n") as rows:
+/// ...     [row["n"] for row, _ in zip(rows, range(3))]
+/// [1, 2, 3]
+#[pyclass(frozen, module = "telar")]
+pub(crate) struct Stream {
+    process: Process,
+    state: Mutex<State>,
+    cancelled: Arc<AtomicBool>,
+}
+
+enum State {
+    /// Nobody has asked for a row yet.
+    Waiting { session: Box<Session>, text: String, parameters: ValueMap },
+    Running(Running),
+    Ended,
+}
+
+struct Running {
+    parts: Receiver<Part>,
+    names: Option<Arc<Names>>,
+    /// The batch that is read, and its next row.
+    batch: Option<(Arc<Columns>, usize)>,
+}
+
+/// Sends rows on.
+struct Sending {
+    parts: SyncSender<Part>,
+    names: Vec<Arc<str>>,
+    batch: Columns,
+    gone: bool,
+}
+
+impl Sending {
+    fn flush(&mut self) -> std::result::Result<(), QueryError> {
+        let batch = std::mem::take(&mut self.batch);
+        self.batch.columns(&self.names)?;
+        self.gone = self.parts.send(Part::Batch(batch)).is_err();
+        Ok(())
+    }
+}
+
+impl Sink for Sending {
+    fn columns(&mut self, columns: &[Arc<str>]) -> std::result::Result<(), QueryError> {
+        self.names = columns.to_vec();
+        self.batch.columns(columns)
+    }
+
+    fn takes_columns(&self) -> bool {
+        true
+    }
+
+    fn has_enough(&self) -> bool {
+        self.gone
+    }
+
+    fn rows(&mut self, rows: &Rows<'_>) -> std::result::Result<(), QueryError> {
+        self.batch.rows(rows)?;
+        if self.batch.row_count() < BATCH_ROWS { Ok(()) } else { self.flush() }
+    }
+}
+
+impl Stream {
+    pub(crate) fn new(runner: &Runner, text: String, parameters: ValueMap) -> Self {
+        let cancelled = Arc::default();
+        let session = Box::new(runner.for_thread(&cancelled));
+        let state = Mutex::new(State::Waiting { session, text, parameters });
+        Self { process: Process::current(), state, cancelled }
+    }
+
+    /// Begins the statement, if nobody did.
+    fn start(&self, state: &mut State) -> PyResult<()> {
+        if !matches!(state, State::Waiting { .. }) {
+            return Ok(());
+        }
+        let State::Waiting { session, text, parameters } = std::mem::replace(state, State::Ended)
+        else {
+            unreachable!("INVARIANT: it was just looked at");
+        };
+        let (send, parts) = sync_channel(BATCHES_WAITING);
+        let work = move || {
+            let (names, batch) = (Vec::new(), Columns::default());
+            let mut sink = Sending { parts: send, names, batch, gone: false };
+            let mut done = session.stream(&text, &parameters, &mut sink);
+            // The last batch says at least what the columns are.
+            if done.is_ok() {
+                done = sink.flush().and(done);
+            }
+            // Who has gone does not hear it.
+            let _ = sink.parts.send(Part::End(Box::new(done)));
+        };
+        let thread = thread::Builder::new().name("telar-stream".into()).spawn(work);
+        thread.map_err(|e| PyRuntimeError::new_err(format!("no thread for a stream: {e}")))?;
+        *state = State::Running(Running { parts, names: None, batch: None });
+        Ok(())
+    }
+
+    /// Waits for what comes next.
+    fn next_part(py: Python<'_>, running: &mut Running) -> PyResult<Part> {
+        loop {
+            // Signals are handled between two waits.
+            let parts = &mut running.parts;
+            let part = py.detach(move || parts.recv_timeout(Duration::from_millis(50)));
+            match part {
+                Ok(part) => return Ok(part),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(PyRuntimeError::new_err("the thread of the stream has died"));
+                }
+            }
+        }
+    }
+
+    fn cancel(&self) {
+        // ORDERING: relaxed: the statement looks again and again.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if !matches!(self.state.get_mut(), State::Ended) {
+            self.cancel();
+        }
+        if self.process.check().is_err() {
+            std::mem::forget(std::mem::replace(self.state.get_mut(), State::Ended));
+        }
+    }
+}
+
+#[pymethods]
+impl Stream {
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Row>> {
+        self.process.check()?;
+        let Some(mut state) = self.state.try_lock() else {
+            return Err(ClosedError::new_err("another thread reads this stream"));
+        };
+        self.start(&mut state)?;
+        loop {
+            let State::Running(running) = &mut *state else { return Ok(None) };
+            if let Some((columns, next)) = &mut running.batch
+                && *next < columns.row_count()
+            {
+                let names = running.names.get_or_insert_with(|| Names::new(py, columns.names()));
+                let row = Row::new(names, row_tuple(py, columns, *next)?);
+                *next += 1;
+                return Ok(Some(row));
+            }
+            match Self::next_part(py, running)? {
+                Part::Batch(columns) => running.batch = Some((Arc::new(columns), 0)),
+                Part::End(done) => {
+                    *state = State::Ended;
+                    done.map_err(|e| of_query(py, &e))?;
+                }
+            }
+        }
+    }
+
+    /// The rows that were not read yet as a stream of Arrow, which pyarrow, Polars, DuckDB and others
+    /// read batch by batch.
+    #[pyo3(signature = (requested_schema = None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        self.process.check()?;
+        let mut state = self.state.lock();
+        self.start(&mut state)?;
+        let State::Running(mut running) = std::mem::replace(&mut *state, State::Ended) else {
+            return Err(ClosedError::new_err("the stream is read to its end, or closed"));
+        };
+        let first = match &running.batch {
+            Some(_) => None,
+            None => match Self::next_part(py, &mut running)? {
+                Part::Batch(columns) => Some(columns),
+                Part::End(done) => {
+                    done.map_err(|e| of_query(py, &e))?;
+                    None
+                }
+            },
+        };
+        let rest = running.batch.map(|(columns, next)| columns.rows_from(next));
+        let first = first.or(rest).unwrap_or_default();
+        let mut builder = BatchBuilder::new(first.names());
+        let first = telar_arrow::append(&mut builder, &first).map_err(|e| of_query(py, &e))?;
+        let (parts, cancelled) = (running.parts, Arc::clone(&self.cancelled));
+        let batches = Batches { parts, builder, first: Some(first), cancelled };
+        let schema = batches.schema();
+        frame::capsule(py, schema, batches)
+    }
+
+    /// Ends the statement. What was handed over to Arrow ends with who reads it.
+    fn close(&self) {
+        match self.state.try_lock() {
+            Some(state) if matches!(*state, State::Ended) => {}
+            Some(mut state) => {
+                self.cancel();
+                *state = State::Ended;
+            }
+            // Another thread waits for the next row.
+            None => self.cancel(),
+        }
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __exit__(
+        &self,
+        _kind: Option<Bound<'_, PyAny>>,
+        _value: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) {
+        self.close();
+    }
+}
+
+/// Batches of Arrow of a statement that runs.
+struct Batches {
+    parts: Receiver<Part>,
+    builder: BatchBuilder,
+    first: Option<RecordBatch>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Batches {
+    fn schema(&self) -> SchemaRef {
+        self.builder.schema()
+    }
+}
+
+impl Drop for Batches {
+    fn drop(&mut self) {
+        // ORDERING: relaxed, as above.
+        self.cancelled.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Iterator for Batches {
+    type Item = std::result::Result<RecordBatch, ArrowError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some(first) = self.first.take() {
+            return Some(Ok(first));
+        }
+        let gone = || QueryError::runtime(ErrorKind::Database, "Stream", "the thread has died");
+        let batch = match self.parts.recv().unwrap_or_else(|_| Part::End(Box::new(Err(gone())))) {
+            Part::Batch(columns) => telar_arrow::append(&mut self.builder, &columns),
+            Part::End(done) => match *done {
+                Ok(_) => return None,
+                Err(error) => Err(error),
+            },
+        };
+        Some(batch.map_err(|e| ArrowError::ExternalError(Box::new(e))))
+    }
+}

@@ -1,0 +1,162 @@
+//! Several statements in one transaction.
+
+use std::mem;
+
+use parking_lot::{Mutex, MutexGuard};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use telar_db::QueryTransaction;
+use telar_db::query::Columns;
+
+use crate::error::{ClosedError, of_query};
+use crate::fork::Process;
+use crate::interrupt;
+use crate::result::Result;
+use crate::value::parameters;
+
+/// Several statements that are committed together or not at all; each sees what those before it
+/// did. Used in a `with`, it is committed at the end, and undone if an exception leaves the block.
+///
+/// >>> import telar
+/// >>> db = telar.open()
+/// >>> with db.transaction() as tx:
+/// ...     _ = tx.query("CREATE (:City {name: 'Ulm'})")
+/// ...     tx.query("MATCH (c:City) RETURN count(c)").value()
+/// 1
+#[pyclass(frozen, module = "telar")]
+pub(crate) struct Transaction {
+    process: Process,
+    state: Mutex<State>,
+}
+
+enum State {
+    Open(Box<QueryTransaction>),
+    /// A statement of another thread runs.
+    Busy,
+    Committed,
+    RolledBack,
+}
+
+impl Transaction {
+    pub(crate) fn new(transaction: QueryTransaction) -> Self {
+        let state = Mutex::new(State::Open(Box::new(transaction)));
+        Self { process: Process::current(), state }
+    }
+
+    fn state(&self) -> PyResult<MutexGuard<'_, State>> {
+        self.process.check()?;
+        Ok(self.state.lock())
+    }
+
+    /// Takes the transaction, if it is open, and leaves `next`.
+    fn take(&self, next: State) -> PyResult<Box<QueryTransaction>> {
+        let mut state = self.state()?;
+        let text = match &*state {
+            State::Open(_) => {
+                let State::Open(transaction) = mem::replace(&mut *state, next) else {
+                    unreachable!("INVARIANT: it was just looked at");
+                };
+                return Ok(transaction);
+            }
+            State::Busy => "another thread runs a statement in this transaction",
+            State::Committed => "the transaction is committed: begin another one",
+            State::RolledBack => "the transaction is rolled back: begin another one",
+        };
+        Err(ClosedError::new_err(text))
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(*self.state.lock(), State::Open(_))
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.process.check().is_err() {
+            mem::forget(mem::replace(self.state.get_mut(), State::RolledBack));
+        }
+    }
+}
+
+#[pymethods]
+impl Transaction {
+    /// Runs a statement with parameters, which are named or in a dict.
+    #[pyo3(signature = (text, parameters = None, /, **named))]
+    fn query(
+        &self,
+        py: Python<'_>,
+        text: &str,
+        parameters: Option<&Bound<'_, PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Result> {
+        let parameters = self::parameters(parameters, named)?;
+        let mut transaction = self.take(State::Busy)?;
+        let done = interrupt::interruptible(py, || {
+            let mut columns = Columns::default();
+            let done = transaction.stream(text, &parameters, &mut columns);
+            (transaction, done.map(|summary| (columns, summary)))
+        });
+        let (transaction, done) = match done {
+            Ok(both) => both,
+            // An exception of a signal: what ran is undone with the transaction.
+            Err(error) => {
+                *self.state.lock() = State::RolledBack;
+                return Err(error);
+            }
+        };
+        *self.state.lock() = State::Open(transaction);
+        Ok(Result::new(py, done.map_err(|e| of_query(py, &e))?))
+    }
+
+    /// Commits, and returns the commit timestamp.
+    fn commit(&self, py: Python<'_>) -> PyResult<u64> {
+        let transaction = self.take(State::Busy)?;
+        let done = interrupt::interruptible(py, || transaction.commit());
+        let committed = matches!(done, Ok(Ok(_)));
+        *self.state.lock() = if committed { State::Committed } else { State::RolledBack };
+        Ok(done?.map_err(|e| of_query(py, &e))?.get())
+    }
+
+    /// Undoes everything. Does nothing if it is not open any more.
+    fn rollback(&self, py: Python<'_>) -> PyResult<()> {
+        if let Ok(transaction) = self.take(State::RolledBack) {
+            py.detach(|| transaction.rollback());
+        }
+        self.process.check()
+    }
+
+    /// Whether it is neither committed nor rolled back.
+    #[getter]
+    fn open(&self) -> bool {
+        self.is_open()
+    }
+
+    fn __enter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __exit__(
+        &self,
+        py: Python<'_>,
+        kind: Option<Bound<'_, PyAny>>,
+        _value: Option<Bound<'_, PyAny>>,
+        _traceback: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if kind.is_some() {
+            return self.rollback(py);
+        }
+        if self.is_open() {
+            self.commit(py)?;
+        }
+        Ok(())
+    }
+
+    fn __repr__(&self) -> &'static str {
+        match *self.state.lock() {
+            State::Open(_) => "<Transaction: open>",
+            State::Busy => "<Transaction: busy>",
+            State::Committed => "<Transaction: committed>",
+            State::RolledBack => "<Transaction: rolled back>",
+        }
+    }
+}

@@ -1,0 +1,77 @@
+"""The same database for asyncio."""
+
+import asyncio
+import time
+
+import pytest
+import telar
+import telar.aio
+
+LONG = "UNWIND range(1, 1000000000000) AS n RETURN sum(n)"
+
+
+def run(main):
+    async def opened():
+        async with telar.aio.open() as db:
+            return await main(db)
+
+    return asyncio.run(opened())
+
+
+def test_queries_and_transactions():
+    async def main(db):
+        await db.query("CREATE (:City {name: $name})", name="Ulm")
+        async with db.transaction() as tx:
+            await tx.query("CREATE (:City)")
+        tx = await db.transaction()
+        await tx.query("CREATE (:City)")
+        await tx.rollback()
+        with pytest.raises(ValueError):
+            async with db.transaction() as tx:
+                await tx.query("CREATE (:City)")
+                raise ValueError
+        return (await db.query("MATCH (c:City) RETURN count(c)")).value()
+
+    assert run(main) == 2
+
+
+def test_managed_transactions():
+    async def main(db):
+        await db.query("CREATE (:Counter {n: 0})")
+
+        async def add(tx, by):
+            n = (await tx.query("MATCH (c:Counter) RETURN c.n")).value()
+            await asyncio.sleep(0.001)
+            await tx.query("MATCH (c:Counter) SET c.n = $n", n=n + by)
+
+        await asyncio.gather(*(db.write(add, 1, tries=1000) for _ in range(10)))
+        return (await db.query("MATCH (c:Counter) RETURN c.n")).value()
+
+    assert run(main) == 10
+
+
+def test_a_cancelled_task_ends_its_statement():
+    async def main(db):
+        began = time.monotonic()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(db.query(LONG), 0.2)
+        assert time.monotonic() - began < 5
+        running = await db.query("SHOW TRANSACTIONS YIELD currentQuery AS q RETURN count(*)")
+        return running.value()
+
+    assert run(main) == 1
+
+
+def test_the_loop_goes_on_and_sessions_have_settings():
+    async def main(db):
+        with pytest.raises(telar.TimeLimitError):
+            await db.session(timeout=0.2).query(LONG)
+        slow = asyncio.ensure_future(db.session(timeout=0.5).query(LONG))
+        ticks = 0
+        while not slow.done():
+            await asyncio.sleep(0.01)
+            ticks += 1
+        assert isinstance(slow.exception(), telar.TimeLimitError)
+        return ticks
+
+    assert run(main) > 10

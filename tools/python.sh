@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Builds the Python package and tests it as a user gets it: the wheel, in an environment of its own.
+#
+#   tools/python.sh [--profile PROFILE] [PYTEST ARGUMENT]...
+#
+# The profile is Cargo's, `dev` unless it is said. Python is $PYTHON, or python3.11, or python3. The
+# wheel goes to target/python/wheels. Ends with the sum in the form of `cargo test`.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+root=$PWD
+target=${CARGO_TARGET_DIR:-$root/target}
+
+# What is installed, pinned: a release of one of them never turns the gate red by itself.
+PACKAGES=("maturin==1.16.0" "pytest==9.2.0" "pytest-timeout==2.4.0" "hypothesis==6.170.17" "numpy==2.4.6"
+    "pandas==3.1.1" "polars==2.1.0" "pyarrow==26.0.1" "networkx==3.6.1" "igraph==1.0.0" "mypy==2.4.1"
+    "tzdata==2026.6")
+
+profile=dev
+if [[ ${1:-} == --profile ]]; then
+    profile=$2
+    shift 2
+fi
+python=${PYTHON:-$(command -v python3.11 || command -v python3)}
+
+mkdir -p "$target/python"
+environment=$target/python/venv
+if [[ ! -e $environment.done || $(<"$environment.done") != "${PACKAGES[*]}" ]]; then
+    printf 'Installing what the Python package is tested beside\n'
+    rm -rf "$environment"
+    "$python" -m venv "$environment"
+    if ! "$environment/bin/pip" install --quiet --disable-pip-version-check "${PACKAGES[@]}" \
+        >"$target/python/pip.log" 2>&1; then
+        if grep -Eiq 'name resolution|network is unreachable|Connection refused' "$target/python/pip.log"; then
+            printf 'skipped: the Python package: its tests are not installed and there is no network\n'
+            exit 0
+        fi
+        cat "$target/python/pip.log"
+        exit 1
+    fi
+    printf '%s' "${PACKAGES[*]}" >"$environment.done"
+fi
+
+rm -rf "$target/python/wheels"
+(cd crates/python && VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target "$environment/bin/maturin" build --quiet \
+    --locked --profile "$profile" --out "$target/python/wheels" 2>&1 | grep -vE '^(🍹|🐍|🔗|📦)' || true)
+"$environment/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+    "$target"/python/wheels/telar-*.whl
+
+# Away from the sources, so that what is imported is the wheel.
+cd "$target/python"
+results=$target/python/results.xml
+status=0
+"$environment/bin/python" -m pytest -q --junitxml="$results" --rootdir "$root/crates/python" \
+    -c "$root/crates/python/pyproject.toml" -p no:cacheprovider "$root/crates/python/tests" "$@" || status=$?
+"$environment/bin/python" - "$results" <<'SUM'
+import sys
+import xml.etree.ElementTree as tree
+
+suite = tree.parse(sys.argv[1]).getroot().find("testsuite")
+count = {key: int(suite.get(key)) for key in ("tests", "failures", "errors", "skipped")}
+failed = count["failures"] + count["errors"]
+passed = count["tests"] - failed - count["skipped"]
+print(f"test result: python. {passed} passed; {failed} failed; {count['skipped']} ignored")
+SUM
+exit "$status"

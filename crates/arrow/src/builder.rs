@@ -106,6 +106,9 @@ impl BatchBuilder {
     /// # Errors
     /// None that is known: Arrow checks what it is given.
     pub fn finish(&mut self) -> Result<RecordBatch, QueryError> {
+        if self.columns.is_empty() && !self.names.is_empty() {
+            return Ok(RecordBatch::new_empty(self.schema()));
+        }
         let arrays: Vec<ArrayRef> = self.columns.iter_mut().map(ColumnBuilder::finish).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
         self.rows = 0;

@@ -11,7 +11,7 @@ use telar_db::value;
 ///
 /// >>> import telar
 /// >>> telar.Duration(months=14, seconds=90)
-/// Duration('P1Y2M0DT1M30S')
+/// Duration('P1Y2MT1M30S')
 /// >>> telar.Duration(days=1) == telar.Duration(seconds=86_400)
 /// False
 #[pyclass(frozen, eq, hash, module = "telar")]

@@ -36,6 +36,8 @@ pub(crate) fn reader_of(given: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch
     if !given.hasattr(method)? {
         return Ok(None);
     }
+    let frames = py.import(intern!(py, "telar._frames"))?;
+    let given = frames.call_method1(intern!(py, "readable"), (given,))?;
     let capsule = given.call_method0(method)?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?;

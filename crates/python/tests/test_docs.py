@@ -30,7 +30,7 @@ def documented():
                     yield f"telar.{name}.{member}", value
 
 
-@pytest.mark.parametrize("name, thing", documented(), ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize("name, thing", list(documented()), ids=lambda value: value if isinstance(value, str) else "")
 def test_docstrings(name, thing):
     text = inspect.getdoc(thing)
     assert text, f"{name} has no text"

@@ -90,7 +90,7 @@ def test_results_live_longer_than_their_database():
 
 def test_plans_and_remarks(db):
     assert db.query("RETURN 1").plan is None
-    assert "ProduceResults" in db.query("EXPLAIN MATCH (n) RETURN n").plan
+    assert "AllNodesScan" in db.query("EXPLAIN MATCH (n) RETURN n").plan
     assert "Rows" in db.query("PROFILE MATCH (n) RETURN n").plan
     assert any("City" in remark for remark in db.query("MATCH (c:City) RETURN c").notifications)
     assert db.query("CREATE INDEX FOR (c:City) ON (c.name)").counters == {"indexes_added": 1}

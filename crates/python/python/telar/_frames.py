@@ -11,6 +11,15 @@ def _needed(name, what):
         raise ImportError(f"{what} needs {name}: pip install {name}") from error
 
 
+def readable(frame):
+    """The frame, or a copy that can be read: Polars gives columns of nothing a buffer too many."""
+    if not type(frame).__module__.startswith("polars."):
+        return frame
+    import polars
+
+    return frame.with_columns(polars.selectors.by_dtype(polars.Null).cast(polars.Boolean))
+
+
 def to_arrow(result):
     pyarrow = _needed("pyarrow", "to_arrow()")
     return pyarrow.RecordBatchReader.from_stream(result).read_all()
@@ -121,6 +130,8 @@ def edge_index(result, source=None, target=None, ids=None):
     for at, key in enumerate((source, target)):
         column = at if key is None else key if isinstance(key, int) else columns.index(key)
         array, nulls = _array(numpy, result, column)
+        if len(array) == 0:
+            array = array.astype("<i8")
         if array.dtype != numpy.dtype("<i8") or nulls is not None:
             raise TypeError(f"column {columns[column]!r} is none of nodes or integers without null")
         ends.append(array)

@@ -1,16 +1,17 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar, final, overload
+from typing import Any, Concatenate, Literal, TypeVar, final, overload
 
-import igraph
-import networkx
-import numpy
-import pandas
-import polars
-import pyarrow
+from typing_extensions import disjoint_base
 
-_P = ParamSpec("_P")
+import igraph  # type: ignore[import-untyped,import-not-found]
+import networkx  # type: ignore[import-untyped,import-not-found]
+import numpy  # type: ignore[import-not-found]
+import pandas  # type: ignore[import-untyped,import-not-found]
+import polars  # type: ignore[import-not-found]
+import pyarrow  # type: ignore[import-untyped,import-not-found]
+
 _T = TypeVar("_T")
 _Isolation = Literal["snapshot", "serializable"]
 
@@ -49,6 +50,7 @@ def close_all() -> None: ...
 def forked() -> None: ...
 def _layout(nodes: int, edges: Sequence[tuple[int, int]]) -> list[tuple[float, float]]: ...
 
+@disjoint_base
 class Session:
     def session(
         self,
@@ -159,7 +161,7 @@ class Result:
     def to_polars(self) -> polars.DataFrame: ...
     def to_pandas(self, **options: Any) -> pandas.DataFrame: ...
     def to_numpy(self) -> dict[str, numpy.ndarray[Any, Any]]: ...
-    def to_networkx(self, *, key: str | None = None) -> networkx.MultiDiGraph[Any]: ...
+    def to_networkx(self, *, key: str | None = None) -> networkx.MultiDiGraph: ...
     def to_igraph(self) -> igraph.Graph: ...
     def edge_index(
         self,

@@ -30,7 +30,7 @@ fn shown_as(array: &dyn Array, field: &Field) -> Vec<String> {
 }
 
 fn refused(array: &dyn Array) -> String {
-    column(array, &field(array)).unwrap_err().message
+    column(array, &field(array)).expect_err("it is refused").message
 }
 
 #[test]

@@ -23,6 +23,7 @@
 //! - [`procedure`]: what `CALL` runs.
 //! - [`schema`]: commands that make and drop indexes and constraints.
 //! - `administration`, [`host`]: commands for a server, and what queries ask of it.
+//! - [`files`]: files of rows, whatever their format.
 //! - [`running`]: what runs, for `SHOW TRANSACTIONS`.
 //! - [`watch`]: whether a statement is to go on.
 //! - [`budget`]: one bound for all that a server holds.
@@ -42,6 +43,7 @@ pub mod error;
 mod estimate;
 mod exec;
 mod expr;
+pub mod files;
 pub mod function;
 pub mod host;
 pub mod notification;
@@ -70,8 +72,9 @@ pub use columns::Columns;
 pub use description::{Measured, PlanDescription};
 pub use entities::{Entities, Node, Relationship};
 pub use error::EvalError;
-pub use exec::{Access, Inputs, OpenTransaction, Transactions};
+pub use exec::{Access, Inputs, OpenTransaction, Transactions, storable};
 pub use expr::print::literal;
+pub use files::{FileFormat, FileOptions, Files, TableReader, TableWriter};
 pub use function::{Context, Moment};
 pub use host::{Host, Routes, ServerCommand, ShownConnection, ShownDatabase};
 pub use host::{ShownPlace, ShownPrivilege, ShownServer, ShownSetting, ShownUser};

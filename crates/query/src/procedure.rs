@@ -33,6 +33,7 @@ pub use changes::Changes;
 pub use rows::{Chunk, RowBatch, RowSource, Rows, known};
 pub use show::moment;
 
+use crate::files::{Files, NoFiles};
 use crate::planning::Planning;
 use crate::query_error::QueryError;
 use crate::running::Running;
@@ -177,6 +178,8 @@ pub struct Procedures {
     pub running: Arc<Running>,
     /// What the database is called.
     pub database: Arc<str>,
+    /// Formats of the files that statements read and write.
+    pub files: Arc<dyn Files>,
     /// The rules of planning; a test may want fewer.
     #[doc(hidden)]
     pub planning: Planning,
@@ -186,7 +189,8 @@ impl Default for Procedures {
     /// None, of a database called telar.
     fn default() -> Self {
         let (by_name, running) = (BTreeMap::new(), Arc::default());
-        Self { by_name, running, database: "telar".into(), planning: Planning::default() }
+        let (database, files) = ("telar".into(), Arc::new(NoFiles));
+        Self { by_name, running, database, files, planning: Planning::default() }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::Violation;
 /// Who may depend on whom inside the workspace; the picture is in ARCHITECTURE.md. `tests` may use
 /// every crate. Dependencies for tests and build scripts count like any other: tests that need two
 /// crates live in `tests`.
-const EDGES: [(&str, &[&str]); 13] = [
+const EDGES: [(&str, &[&str]); 14] = [
     ("telar-graph", &[]),
     // For tests alone.
     ("telar-plain", &["telar-graph"]),
@@ -17,12 +17,21 @@ const EDGES: [(&str, &[&str]); 13] = [
     ("telar-query", &["telar-graph", "telar-cypher", "telar-plain"]),
     ("telar-db", &["telar-graph", "telar-engine", "telar-query", "telar-algo"]),
     ("telar-arrow", &["telar-db"]),
+    ("telar-files", &["telar-db", "telar-arrow"]),
     ("telar-cli", &["telar-graph"]),
     ("telar-generate", &["telar-graph"]),
     ("telar-cluster", &["telar-graph", "telar-engine"]),
     (
         "telar-server",
-        &["telar-graph", "telar-arrow", "telar-cluster", "telar-db", "telar-cli", "telar-generate"],
+        &[
+            "telar-graph",
+            "telar-arrow",
+            "telar-cluster",
+            "telar-db",
+            "telar-files",
+            "telar-cli",
+            "telar-generate",
+        ],
     ),
     (
         "telar-bench",

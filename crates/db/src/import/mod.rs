@@ -1,7 +1,8 @@
 //! Bringing graphs in: from a file of edges, or from anything a program can enumerate.
 //!
 //! [`import_csv`] reads files of nodes and relationships with typed headers (docs/import.md).
-//! [`import_edge_list`] reads a file of edges. Both come in as one commit or not at all, by a bulk
+//! [`import_edge_list`] reads a file of edges. [`import_tables`] takes columns: of files of any
+//! format, of data frames, or of a program. All come in as one commit or not at all, by a bulk
 //! load of the engine. [`EdgeList::read`] (file to memory) can be used alone, and [`load`] brings
 //! any [`GraphSource`] in by large transactions on several threads, beside others.
 //!
@@ -42,6 +43,7 @@ mod options;
 mod outcome;
 mod parallel;
 mod source;
+pub mod table;
 #[cfg(test)]
 mod tests;
 
@@ -56,3 +58,4 @@ pub use graph_source::{GraphSource, LoadOptions, Properties};
 pub use load::load;
 pub use options::{Columns, EdgeListOptions, Format, Header, IdKind, Numbering, Progress};
 pub use outcome::{ImportProgress, ImportStage, LoadError, Loaded};
+pub use table::import_tables;

@@ -419,6 +419,40 @@ impl From<Vec<f64>> for Column {
     }
 }
 
+/// Numbers and truth values move; texts are copied.
+impl From<telar_graph::column::Column> for Column {
+    fn from(column: telar_graph::column::Column) -> Self {
+        use telar_graph::column::Column as From;
+
+        /// Values of one type, and the bits of those that are there.
+        fn typed<T>(
+            (values, present): (Vec<T>, Vec<u64>),
+            data: impl Fn(Vec<T>) -> Data,
+        ) -> Column {
+            let some = (!present.is_empty()).then_some(present);
+            Column { rows: values.len(), some, data: data(values) }
+        }
+        fn texts<'t>(texts: impl ExactSizeIterator<Item = Option<&'t str>>) -> Column {
+            let mut column = Column::new();
+            for text in texts {
+                match text {
+                    Some(text) => column.push_text(text),
+                    None => column.push_null(),
+                }
+            }
+            column
+        }
+        match column {
+            From::Bools(all) => typed(all.into_parts(), Data::Bool),
+            From::Ints(all) => typed(all.into_parts(), Data::Int),
+            From::Floats(all) => typed(all.into_parts(), Data::Float),
+            From::Texts(all) => texts(all.iter().map(Option::as_deref)),
+            From::Packed(all) => texts(all.iter()),
+            other => other.into_values().into_iter().collect(),
+        }
+    }
+}
+
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod tests {
@@ -485,6 +519,13 @@ mod tests {
             for row in 0..short.len() {
                 let v = if row < cut { all[row] } else { &b[row - cut] };
                 prop_assert!(same(&short.get(row), v));
+            }
+            let typed = telar_graph::column::Column::of(a.clone());
+            let mut packed = telar_graph::column::Column::packed();
+            a.iter().cloned().for_each(|value| packed.push(value));
+            for column in [typed, packed].map(Column::from) {
+                prop_assert_eq!(column.len(), a.len());
+                prop_assert!(a.iter().enumerate().all(|(row, v)| same(&column.get(row), v)));
             }
             let backwards = (0..all.len()).rev();
             let chunk = left.chunk(backwards.clone());

@@ -112,6 +112,12 @@ impl<T: Copy + Default> Nullable<T> {
         &self.present
     }
 
+    /// The values, with their type's default where one is null, and [`present`](Self::present).
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<T>, Vec<u64>) {
+        (self.values, self.present)
+    }
+
     /// The values in order, `None` for those that are null.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<T>> {
         (0..self.len()).map(|row| self.get(row))

@@ -86,7 +86,10 @@ pub(crate) fn properties(
 /// The value as a property holds it. Maps, nodes, relationships and paths are refused, as are lists
 /// of those, of lists or nulls, and of different types; integers in a list beside floats become
 /// floats.
-pub(crate) fn storable(value: Value) -> Result<Value, QueryError> {
+///
+/// # Errors
+/// `InvalidPropertyType`.
+pub fn storable(value: Value) -> Result<Value, QueryError> {
     match &value {
         Value::Map(_) | Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => {
             Err(not_storable(value.type_name()))

@@ -54,6 +54,7 @@ mod unwind;
 mod var_expand;
 
 pub(crate) use build::{build, for_each};
+pub use create::storable;
 pub(crate) use ramp::Ramp;
 pub(crate) use state::Exec;
 pub use state::{Access, Inputs, OpenTransaction, Transactions};

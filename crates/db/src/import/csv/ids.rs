@@ -15,7 +15,7 @@ const NOBODY: u32 = u32::MAX;
 
 /// An id of one or the other kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum IdRef<'a> {
+pub(in crate::import) enum IdRef<'a> {
     Text(&'a [u8]),
     Integer(i64),
 }
@@ -31,9 +31,9 @@ impl std::fmt::Display for IdRef<'_> {
 
 /// The ids of one space and whose they are.
 #[derive(Debug)]
-pub(super) struct IdSpace {
-    pub(super) name: String,
-    pub(super) kind: Ids,
+pub(in crate::import) struct IdSpace {
+    pub(in crate::import) name: String,
+    pub(in crate::import) kind: Ids,
     hasher: foldhash::fast::RandomState,
     /// Upper half of the hash, number of the row plus one; 0 if free.
     slots: Vec<u64>,
@@ -52,7 +52,7 @@ pub(super) struct IdSpace {
 }
 
 impl IdSpace {
-    pub(super) fn new(name: &str, kind: Ids) -> Self {
+    pub(in crate::import) fn new(name: &str, kind: Ids) -> Self {
         Self {
             name: name.to_owned(),
             kind,
@@ -106,7 +106,7 @@ impl IdSpace {
 
     /// Adds an id of vertex `vertex`: of a new one by its number among the new ones. False if the
     /// id is taken.
-    pub(super) fn add(&mut self, id: IdRef<'_>, vertex: u32) -> bool {
+    pub(in crate::import) fn add(&mut self, id: IdRef<'_>, vertex: u32) -> bool {
         if (self.vertices.len() + 1) * SLOTS_PER_ID > self.slots.len() {
             self.grow();
         }
@@ -140,12 +140,12 @@ impl IdSpace {
     }
 
     /// All ids so far are those of vertices in the database, which keep their own.
-    pub(super) fn end_existing(&mut self) {
+    pub(in crate::import) fn end_existing(&mut self) {
         self.existing = self.vertices.len();
     }
 
     /// No more ids: the new vertices begin at `first`.
-    pub(super) fn seal(&mut self, first: u32) {
+    pub(in crate::import) fn seal(&mut self, first: u32) {
         self.first = first;
         for v in &mut self.vertices[self.existing..] {
             *v += first;
@@ -165,7 +165,7 @@ impl IdSpace {
 
     /// The vertex with this id.
     #[inline]
-    pub(super) fn vertex(&self, id: IdRef<'_>) -> Option<u32> {
+    pub(in crate::import) fn vertex(&self, id: IdRef<'_>) -> Option<u32> {
         if let (Some((min, array)), IdRef::Integer(n)) = (&self.array, id) {
             let place = n.checked_sub(*min).and_then(|n| usize::try_from(n).ok())?;
             return array.get(place).copied().filter(|v| *v != NOBODY);

@@ -16,7 +16,7 @@ mod blocks;
 mod checks;
 mod error;
 mod header;
-mod ids;
+pub(super) mod ids;
 mod record;
 mod rejects;
 mod rows;

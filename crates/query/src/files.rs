@@ -1,0 +1,185 @@
+//! Files of rows: how statements read and write them, whatever the format.
+//!
+//! ```text
+//!  LOAD PARQUET, COPY FROM ──► dyn Files ──► dyn TableReader ──► names, batches of columns
+//!  COPY TO                 ──►           ──► dyn TableWriter ◄── names, batches of columns
+//! ```
+//!
+//! This crate knows no format: [`NoFiles`] refuses every file. The crate `telar-files` implements
+//! [`Files`] for CSV, JSON lines, Parquet and Arrow IPC; a runtime is given it once
+//! (`Runtime::with_files`). `LOAD CSV` needs none of this.
+
+use std::fmt;
+use std::fs::File;
+
+use std::sync::Arc;
+
+use crate::batch::Column;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::sink::Rows;
+
+/// A format of files of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileFormat {
+    /// Text with delimiters.
+    Csv,
+    /// A JSON value in each line.
+    Json,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC, as a file or a stream.
+    Arrow,
+}
+
+impl FileFormat {
+    /// The format of a name that options and clauses use: `csv`, `parquet`, `arrow`, `json`.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        Some(match &*name.to_ascii_lowercase() {
+            "csv" | "tsv" => Self::Csv,
+            "json" | "jsonl" | "ndjson" => Self::Json,
+            "parquet" => Self::Parquet,
+            "arrow" | "ipc" | "feather" => Self::Arrow,
+            _ => return None,
+        })
+    }
+
+    /// The format that the name of a file ends with, before `.gz` or `.zst`.
+    #[must_use]
+    pub fn of_path(path: &str) -> Option<Self> {
+        let path = path.strip_suffix(".gz").or_else(|| path.strip_suffix(".zst")).unwrap_or(path);
+        let (_, end) = path.rsplit_once('.')?;
+        match end.to_ascii_lowercase().as_str() {
+            "arrows" | "pq" => Some(if end.len() == 2 { Self::Parquet } else { Self::Arrow }),
+            end => Self::of_name(end),
+        }
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Json => "json",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+        }
+    }
+}
+
+/// How a file is read or written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileOptions {
+    /// Its format.
+    pub format: FileFormat,
+    /// CSV: whether the first record has the names of the columns. Default: true.
+    pub header: bool,
+    /// CSV: what stands between fields, an ASCII character. Default: a comma.
+    pub delimiter: u8,
+    /// CSV: types of columns, by name, which are else guessed.
+    pub types: Vec<(String, String)>,
+    /// Compression that is written: `none`, `gzip`, `zstd`, `snappy`; the usual of the format if
+    /// it is not said.
+    pub compression: Option<String>,
+}
+
+impl FileOptions {
+    /// The usual of a format.
+    #[must_use]
+    pub fn new(format: FileFormat) -> Self {
+        let (types, compression) = (Vec::new(), None);
+        Self { format, header: true, delimiter: b',', types, compression }
+    }
+}
+
+/// Rows that come batch by batch, each a column per name.
+pub trait TableReader: Send {
+    /// Names of the columns.
+    fn names(&self) -> &[Arc<str>];
+
+    /// The columns of the next rows; `None` after the last.
+    ///
+    /// # Errors
+    /// What is wrong, with the file and the place in it.
+    fn next(&mut self) -> Result<Option<Vec<Column>>, QueryError>;
+
+    /// Where a row is, counted from 0 over all batches, for messages.
+    fn place(&self, row: u64) -> String {
+        format!("row {}", row + 1)
+    }
+}
+
+/// Rows that go somewhere.
+pub trait TableWriter: Send {
+    /// The next rows, a column per name. `rows` tells what nodes and relationships in them are.
+    ///
+    /// # Errors
+    /// If they cannot be written, with the file.
+    fn write(&mut self, columns: &[&Column], rows: Option<&Rows<'_>>) -> Result<(), QueryError>;
+
+    /// Writes what is left, and makes sure that it is on disk.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    fn finish(self: Box<Self>) -> Result<(), QueryError>;
+}
+
+/// The formats that a program knows.
+pub trait Files: fmt::Debug + Send + Sync {
+    /// Reads an open file; `name` is what messages call it.
+    ///
+    /// # Errors
+    /// If the format is not known, or the file is not of it.
+    fn read(
+        &self,
+        file: File,
+        name: &str,
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableReader>, QueryError>;
+
+    /// Writes to an open, empty file.
+    ///
+    /// # Errors
+    /// If the format is not known, or names or options are not for it.
+    fn write(
+        &self,
+        file: File,
+        name: &str,
+        columns: &[Arc<str>],
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableWriter>, QueryError>;
+}
+
+/// No formats.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFiles;
+
+fn unknown(format: FileFormat) -> QueryError {
+    let message = format!(
+        "this program has no reader and writer of {} files: the server, the shell and the Python \
+         package have; a Rust program gives its Runtime telar_files::formats()",
+        format.name()
+    );
+    QueryError::runtime(ErrorKind::NotSupported, "FileFormat", message)
+}
+
+impl Files for NoFiles {
+    fn read(
+        &self,
+        _: File,
+        _: &str,
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableReader>, QueryError> {
+        Err(unknown(options.format))
+    }
+
+    fn write(
+        &self,
+        _: File,
+        _: &str,
+        _: &[Arc<str>],
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableWriter>, QueryError> {
+        Err(unknown(options.format))
+    }
+}

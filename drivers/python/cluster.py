@@ -4,8 +4,9 @@
 
 Starts three nodes over a store in FOLDER. One writer, by managed transactions over neo4j://, counts and adds nodes,
 each with an id (telar_once) by which it is sent again when its outcome is not known, while a reader follows it with
-bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started again. Then a node hangs until the
-log goes on without it, and the disk of another is lost. In the end every node has every acknowledged commit once, and
+bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started again. Then each node is handed the
+leadership by command, and each is restarted; a node hangs until the log goes on without it, and the disk of another is
+lost. In the end every node has every acknowledged commit once, and
 none that was refused. With --strict writes have to
 be back in time, too: for a machine where nobody else is at work.
 
@@ -30,6 +31,8 @@ PASSWORD = "correct horse"
 NODES = ("a", "b", "c")
 # Neo4j's words for a node that leads not.
 NOT_A_LEADER = "Neo.ClientError.Cluster.NotALeader"
+# The word for a copy that is being made.
+UNAVAILABLE = "Neo.TransientError.General.DatabaseUnavailable"
 SECONDS_TO_WRITE_MAX = 8
 # For how long the log waits for a node that is silent.
 SECONDS_KEPT = 8
@@ -109,6 +112,17 @@ def leader_of(nodes, database=None):
         return None
     found = [node for node in live if node.bolt == next(iter(said))[0]]
     return found[0] if found else None
+
+
+def is_back(node, nodes):
+    """True once a node that was started again knows of all, and has its copy: one that was away for longer than the
+    log is kept gets a new one first."""
+    try:
+        return len(routes(node).get("ROUTE", [])) == len(nodes)
+    except Neo4jError as error:
+        if error.code != UNAVAILABLE:
+            raise
+        return False
 
 
 def refusal(error):
@@ -265,7 +279,7 @@ def failovers(nodes, kills):
         took.append(time.monotonic() - begun)
         until("more writes", lambda: len(load.acknowledged) > before + 10)
         leader.start()
-        until("the node is back", lambda: len(routes(leader).get("ROUTE", [])) == len(nodes))
+        until("the node is back", lambda: is_back(leader, nodes))
     load.end()
     took.sort()
     print(f"kills: {kills}, commits: {len(load.acknowledged)}, sent again: {load.resent}, seconds to the next "
@@ -306,10 +320,27 @@ def handed_over(nodes):
         check(f"{leader.name} ends in order", leader.process.returncode == 0, leader.process.returncode)
         leader.start()
         until("writes", lambda: len(load.acknowledged) > before + 10)
-        until("the node is back", lambda: len(routes(leader).get("ROUTE", [])) == len(nodes))
+        until("the node is back", lambda: is_back(leader, nodes))
     load.end()
     print(f"restarts: {len(nodes)}, commits: {len(load.acknowledged)}, longest write {load.longest:.1f} s", flush=True)
     check("no transaction fails in a rolling restart", not load.errors, load.errors)
+
+
+def handed_over_by_command(nodes):
+    """`telar cluster transfer` under load: each node leads in turn, and no managed transaction fails."""
+    load = Load(nodes)
+    until("the first commits", lambda: len(load.acknowledged) > 20)
+    leader = until("a leader", lambda: leader_of(nodes))
+    for node in [node for node in nodes if node is not leader] + [leader]:
+        before = len(load.acknowledged)
+        command = [node.telar, "cluster", "transfer", f"dir:{node.folder / 'store'}", node.name, "--database", "telar"]
+        done = subprocess.run(command, capture_output=True, text=True)
+        check(f"{node.name} is handed the leadership", done.returncode == 0, done.stdout + done.stderr)
+        until(f"the leader {node.name}", lambda: leader_of(nodes) is node)
+        until("writes", lambda: len(load.acknowledged) > before + 10)
+    load.end()
+    print(f"transfers: {len(nodes)}, commits: {len(load.acknowledged)}, longest write {load.longest:.1f} s", flush=True)
+    check("no transaction fails in a transfer", not load.errors, load.errors)
 
 
 def log_begins(nodes, node):
@@ -376,6 +407,7 @@ def main():
         basics(nodes)
         commands(nodes)
         failovers(nodes, kills)
+        handed_over_by_command(nodes)
         handed_over(nodes)
         left_behind(nodes)
     finally:

@@ -6,6 +6,7 @@
 //! NAME/members/NODE        a process: where it is, how far its copies are
 //! NAME/databases/FOLDER    stream and lease of a database
 //! NAME/wanted/FOLDER       the node that asks for an image of it; empty once it is there
+//! NAME/transfers/FOLDER    the node that is to lead it, by an operator's request
 //! NAME/images/FOLDER/TS    an image: the database as of commit TS
 //! ```
 
@@ -87,6 +88,14 @@ impl Keys {
         self.below(&format!("wanted/{folder}"))
     }
 
+    /// Key by which an operator asks for another leader of the database in this folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Name`] if `folder` is no name.
+    pub fn transfer(&self, folder: &str) -> Result<Name, StoreError> {
+        self.below(&format!("transfers/{folder}"))
+    }
+
     /// Beginning of the names of all images of the database in this folder.
     #[must_use]
     pub fn images(&self, folder: &str) -> String {
@@ -138,6 +147,7 @@ fn names_fit_and_are_checked() {
     // The longest name of a database, and the largest number that is given out.
     let folder = format!("{}-{}", "d".repeat(63), u64::MAX);
     assert!(keys.database(&folder).is_ok() && keys.wanted(&folder).is_ok());
+    assert!(keys.transfer(&folder).is_ok());
     assert!(keys.database(&folder).unwrap().as_str().starts_with(&keys.databases()));
     let image = keys.image(&folder, u64::MAX).unwrap();
     assert_eq!(keys.image_commit(&folder, &image), Some(u64::MAX));

@@ -4,6 +4,7 @@
 //!   replica             a copy of a database: an engine that follows the log, or leads it
 //!     └ election        the leader's lease: a state machine, no I/O
 //!   members             the processes: where they are, and how far
+//!   transfer            an operator's request that another member leads
 //!   upkeep              what a log need not keep any more: a pure function
 //!   keys                names of all of that in a store
 //!          │  uses
@@ -24,4 +25,5 @@ pub mod members;
 pub mod replica;
 pub mod store;
 pub mod tls;
+pub mod transfer;
 pub mod upkeep;

@@ -33,6 +33,7 @@ use telar_graph::codec::put_varint;
 
 use crate::error::Error;
 use crate::format::reader::Reader;
+use crate::maintenance::OnceHealth;
 use crate::stop::Stop;
 use crate::sync::{Arc, Condvar, Mutex, lock, wait_timeout};
 
@@ -69,6 +70,8 @@ struct Kept {
 struct Ids {
     entries: HashMap<Arc<str>, Entry, RandomState>,
     kept: VecDeque<Kept>,
+    /// Commits that were told of an earlier one.
+    repeated: u64,
 }
 
 impl Ids {
@@ -136,6 +139,13 @@ impl OnceIds {
         }
     }
 
+    /// Committed ids that are known, and commits that were told of an earlier one.
+    pub(crate) fn health(&self) -> OnceHealth {
+        let mut ids = lock(&self.ids);
+        ids.prune(self.window, Instant::now());
+        OnceHealth { known: ids.kept.len() as u64, repeated: ids.repeated }
+    }
+
     /// Number of committed ids that are known.
     #[cfg(all(test, not(feature = "shuttle")))]
     pub(crate) fn len(&self) -> usize {
@@ -147,7 +157,11 @@ impl OnceIds {
         let mut ids = lock(&self.ids);
         loop {
             match ids.entries.get(id) {
-                Some(Entry::Committed(ts)) => return Ok(Claim::Earlier(*ts)),
+                Some(Entry::Committed(ts)) => {
+                    let ts = *ts;
+                    ids.repeated += 1;
+                    return Ok(Claim::Earlier(ts));
+                }
                 Some(Entry::Claimed) => {
                     ids = wait_timeout(&self.settled, ids, LOOK);
                     stop.check()?;

@@ -17,12 +17,13 @@ use process::Process;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 29] = [
+const SILENT: [&str; 30] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
     "store.huge_pages",
     "store.log_archive",
+    "store.once_window",
     "store.isolation",
     "bolt.advertised",
     "http.advertised",

@@ -116,7 +116,7 @@ impl Copy {
                 drop(holding);
                 let mut state = core.state();
                 if state.election.role() == Role::Leader {
-                    core.step_in(&mut state, Event::Release);
+                    core.step_in(&mut state, Event::Release { to: None });
                 }
                 false
             }
@@ -154,7 +154,7 @@ impl Copy {
     fn put_epoch(&self, core: &Arc<Core>, request: u64, slot: SeenSlot) {
         let Some(engine) = self.following() else {
             // Somebody else may lead sooner than sessions let go of the old copy.
-            return core.step(Event::Release);
+            return core.step(Event::Release { to: None });
         };
         let outcome = match self.try_put_epoch(core, &engine, slot) {
             Ok(outcome) => outcome,

@@ -58,7 +58,7 @@ impl GroupSink for Leader {
                 if !leads || core.clock.now() >= give_up {
                     if leads {
                         // The engine takes no commits any more, so somebody else had better lead.
-                        core.step_in(&mut state, Event::Release);
+                        core.step_in(&mut state, Event::Release { to: None });
                     }
                     return fenced(Core::leader(&state, core.holder));
                 }

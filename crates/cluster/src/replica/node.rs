@@ -259,7 +259,12 @@ impl Replica {
     /// Gives up leading, so that another node can without waiting for the lease to lapse. Groups
     /// that are under way are ended first; later ones are refused.
     pub fn release(&self) {
-        self.core.step(Event::Release);
+        self.core.step(Event::Release { to: None });
+    }
+
+    /// As [`release`](Self::release), for the node `to`: others leave the lease alone for a TTL.
+    pub fn release_to(&self, to: &str) {
+        self.core.step(Event::Release { to: Some(to.to_owned()) });
     }
 
     /// As [`release`](Self::release), for good: the node is about to end, and never leads again.

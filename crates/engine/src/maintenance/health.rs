@@ -75,6 +75,17 @@ pub struct CheckpointHealth {
     pub kept: usize,
 }
 
+/// State of the ids of transactions that commit once
+/// ([`Transaction::commit_once`](crate::Transaction::commit_once)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OnceHealth {
+    /// Ids of commits that are known.
+    pub known: u64,
+    /// Commits since the database was opened that changed nothing, as their id was known.
+    pub repeated: u64,
+}
+
 /// The state of a running database, for operators and monitoring. docs/operations.md says what to
 /// do about each figure.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -111,6 +122,8 @@ pub struct Health {
     pub error: Option<String>,
     /// Retained part of the past.
     pub history: HistoryHealth,
+    /// Ids of transactions that commit once.
+    pub once: OnceHealth,
     /// Ids of deleted vertices that new ones can take, and those that wait until nobody can read
     /// the old vertex any more. Ids unused since before the database was opened are found by and
     /// by.
@@ -201,6 +214,7 @@ impl Engine {
             segments_loaded: shared.durable.as_ref().map_or(0, |d| d.store.stored().memory.loads()),
             error: self.error().map(|e| e.to_string()),
             history: self.history(),
+            once: shared.once.health(),
             free_vertices: shared.free_vertices.counts(),
         }
     }

@@ -32,7 +32,7 @@ pub use crate::store::identity::Identity;
 pub use backup::{BackupDone, BackupOptions};
 pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};
-pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
+pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth, OnceHealth};
 pub use manifest::{BasedOn, FileEntry, Manifest};
 pub use promote::promote_copy;
 pub use repair::{RepairOptions, Repaired, repair};

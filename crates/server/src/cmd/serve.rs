@@ -145,6 +145,7 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
     let graph = config.memory_limit.map_or((most / 2).max(1 << 20), |bytes| bytes.0);
     engine.memory_limit_bytes = Some(graph);
     engine.log_archive_bytes_max = config.log_archive.0;
+    engine.once_window = config.once_window;
     DbmsSettings {
         default_database: config.default_database.as_str().into(),
         engine,

@@ -94,6 +94,8 @@ settings! {
          each connection.";
     "store.log_archive" log_archive: Bytes = Bytes(0),
         "Log kept after checkpoints, so that backups can be restored to any commit.";
+    "store.once_window" once_window: Duration = seconds(600),
+        "How long the id of a transaction that commits once (telar_once) is known; 131,072 at most.";
     "bolt.address" bolt_address: SocketAddr = address(7687),
         "Where drivers connect.";
     "bolt.advertised" bolt_advertised: Option<String> = None,

@@ -80,7 +80,9 @@ pub use bookmark::Bookmark;
 pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
 pub(crate) use cluster::ForNodes;
-pub use cluster::{Begun, ClusterSettings, DatabaseReport, Founding, Report, remove_member};
+pub use cluster::{
+    Begun, Chosen, ClusterSettings, DatabaseReport, Founding, Handover, Report, remove_member,
+};
 pub use database::Database;
 pub use failure::Failure;
 pub(crate) use follow::Seen as FollowSeen;

@@ -101,6 +101,8 @@ struct Asked {
     plans_evicted: Family<ByDatabase, Counter>,
     conflicts: Family<ByDatabase, Counter>,
     write_waits: Family<ByDatabase, Counter>,
+    once_ids: Family<ByDatabase, Gauge>,
+    once_repeated: Family<ByDatabase, Counter>,
     loaded: Family<ByDatabase, Counter>,
     store: Family<ByDatabase, Gauge>,
     disk: Family<ByDatabase, Gauge>,
@@ -297,6 +299,10 @@ impl Asked {
         r.register("conflicts", help, self.conflicts.clone());
         let help = "Writes that waited for another transaction's";
         r.register("write_waits", help, self.write_waits.clone());
+        let help = "Ids of transactions that commit once, as far as they are known";
+        r.register("once_ids", help, self.once_ids.clone());
+        let help = "Commits that changed nothing, as their id was known";
+        r.register("once_repeated", help, self.once_repeated.clone());
         let help = "Segments read from the store, as they were not in memory";
         r.register("segments_loaded", help, self.loaded.clone());
         r.register_with_unit("store", "Store on disk", Unit::Bytes, self.store.clone());
@@ -336,6 +342,7 @@ impl Asked {
             &self.readers,
             &self.unsettled,
             &self.failed,
+            &self.once_ids,
             &self.plans,
             &self.store,
             &self.disk,
@@ -352,6 +359,7 @@ impl Asked {
             &self.plans_evicted,
             &self.conflicts,
             &self.write_waits,
+            &self.once_repeated,
             &self.loaded,
             &self.log_written,
             &self.log_writes,
@@ -389,6 +397,8 @@ impl Asked {
         count(&self.plans_evicted, uses.evicted);
         count(&self.conflicts, database.runtime().conflicts());
         count(&self.write_waits, database.engine().write_waits());
+        set(&self.once_ids, bounded(health.once.known));
+        count(&self.once_repeated, health.once.repeated);
         count(&self.loaded, health.segments_loaded);
         // What follows is there only for what is on disk.
         let log = health.log.unwrap_or_default();
@@ -434,6 +444,7 @@ fn figures_are_written_as_prometheus_reads_them() {
     let database = Arc::clone(&dbms.databases()[0]);
     for _ in 0..3 {
         database.session().run("RETURN 1", &[]).unwrap();
+        database.session().with_once("one").run("CREATE (:Order)", &[]).unwrap();
     }
     let text = metrics.encode(&dbms, 2).unwrap();
     for line in [
@@ -444,9 +455,11 @@ fn figures_are_written_as_prometheus_reads_them() {
         "telar_rows_total 3",
         "telar_http_transactions 2",
         "telar_readers{database=\"telar\"} 0",
-        "telar_plans{database=\"telar\"} 1",
-        "telar_plan_hits_total{database=\"telar\"} 2",
-        "telar_plan_misses_total{database=\"telar\"} 1",
+        "telar_once_ids{database=\"telar\"} 1",
+        "telar_once_repeated_total{database=\"telar\"} 2",
+        "telar_plans{database=\"telar\"} 2",
+        "telar_plan_hits_total{database=\"telar\"} 4",
+        "telar_plan_misses_total{database=\"telar\"} 2",
         "telar_plans_evicted_total{database=\"telar\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");

@@ -106,7 +106,10 @@ pub enum Event {
     /// The log has grown, as somebody has seen: read it, if this node does.
     Look,
     /// Stop leading, so that another node can without waiting.
-    Release,
+    Release {
+        /// The node that is to lead, if not any other.
+        to: Option<String>,
+    },
 }
 
 /// Something to do. The order counts.

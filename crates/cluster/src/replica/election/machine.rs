@@ -51,6 +51,8 @@ pub struct Election {
     queue: VecDeque<(u64, u64)>,
     /// No more groups are taken; the lease is given up after the one under way.
     draining: bool,
+    /// The node that the lease is to be given to, while draining.
+    successor: Option<String>,
     /// The log was read to its end since this node became a candidate.
     at_end: bool,
     reading: Option<(u64, Moment)>,
@@ -89,6 +91,7 @@ impl Election {
             unresolved: None,
             queue: VecDeque::new(),
             draining: false,
+            successor: None,
             at_end: false,
             reading: None,
             read_due: now,
@@ -210,7 +213,10 @@ impl Election {
                 self.queue.push_back((id, commits.max(1)));
             }
             Event::Look => self.read_due = self.read_due.min(now),
-            Event::Release => self.draining = self.role != Role::Follower,
+            Event::Release { to } => {
+                self.draining = self.role != Role::Follower;
+                self.successor = to;
+            }
         }
         self.drive(now);
         std::mem::take(&mut self.actions)
@@ -438,7 +444,8 @@ impl Election {
             return;
         }
         let requests = &mut self.requests;
-        if let Some(wanted) = self.register.release(now, || next_number(requests)) {
+        let successor = self.successor.as_deref();
+        if let Some(wanted) = self.register.release(now, successor, || next_number(requests)) {
             self.depose(now);
             self.ask_register(Some(wanted));
         }

@@ -130,7 +130,8 @@ impl Register {
                     let last = seen.lease.as_ref().map_or(0, |lease| lease.epoch);
                     let (holder, node) = (self.holder, self.node.clone());
                     let epoch = last.max(epoch) + 1;
-                    let lease = Lease { epoch, holder, counter: 0, released: false, node };
+                    let lease =
+                        Lease { epoch, holder, counter: 0, released: false, node, successor: None };
                     self.write(seen.version, lease)
                 }
                 _ => Request::Read,
@@ -146,11 +147,12 @@ impl Register {
         Some((number, request))
     }
 
-    /// The write that gives the lease up; it is not valid from now on. None if a request is under
-    /// way or in doubt.
+    /// The write that gives the lease up, to `successor` if one is named; it is not valid from now
+    /// on. None if a request is under way or in doubt.
     pub(super) fn release(
         &mut self,
         now: Moment,
+        successor: Option<&str>,
         number: impl FnOnce() -> u64,
     ) -> Option<(u64, Request)> {
         if self.under_way.is_some() || self.in_doubt {
@@ -159,7 +161,8 @@ impl Register {
         let (version, lease) = (self.seen.as_ref()?.version, self.own()?.clone());
         self.valid_until = None;
         self.leave_until = Some(now.after(self.settings.ttl));
-        let request = self.write(version, Lease { released: true, ..lease });
+        let successor = successor.map(str::to_owned);
+        let request = self.write(version, Lease { released: true, successor, ..lease });
         let number = number();
         self.send(now, number, &request);
         Some((number, request))
@@ -194,10 +197,13 @@ impl Register {
             // Taken already, by a write whose answer was lost.
             return false;
         }
-        let patience = self.settings.ttl + self.settings.margin;
-        lease.released
-            || now.since(seen.since) >= patience
-            || self.fault == Some(Fault::TakesOverAtOnce)
+        let patience = match (lease.released, &lease.successor) {
+            (false, _) => self.settings.ttl + self.settings.margin,
+            // Nobody reads by it: the wait is a courtesy.
+            (true, Some(successor)) if *successor != self.node => self.settings.ttl,
+            (true, _) => return true,
+        };
+        now.since(seen.since) >= patience || self.fault == Some(Fault::TakesOverAtOnce)
     }
 
     /// Takes the answer to a read.

@@ -108,7 +108,8 @@ impl Bench {
     /// Another node's lease, renewed now.
     fn renew_other(&mut self, epoch: u64, counter: u64) {
         let version = self.register.as_ref().map_or(0, |found| found.0.get());
-        let lease = Lease { epoch, holder: 99, counter, released: false, node: "other".into() };
+        let node = "other".into();
+        let lease = Lease { epoch, holder: 99, counter, released: false, node, successor: None };
         self.register = Some((Version::from_raw(version + 1), lease));
     }
 
@@ -323,7 +324,7 @@ fn a_released_lease_is_taken_at_once_and_not_by_who_released_it() {
     let mut bench = Bench::new(1, true);
     bench.ms(300);
     bench.append(0);
-    bench.step(Event::Release);
+    bench.step(Event::Release { to: None });
     bench.append(1);
     bench.ms(10);
     assert_eq!((bench.fate(0), bench.fate(1)), ("acknowledged", "refused"));
@@ -338,6 +339,40 @@ fn a_released_lease_is_taken_at_once_and_not_by_who_released_it() {
     // Nobody else came: better the same than none.
     bench.ms(1000);
     assert_eq!(bench.node.role(), Role::Leader);
+}
+
+#[test]
+fn a_lease_that_is_handed_over_is_taken_by_its_successor_and_by_others_later() {
+    let mut bench = Bench::new(1, true);
+    bench.ms(300);
+    bench.append(0);
+    bench.step(Event::Release { to: Some("n2".into()) });
+    bench.ms(10);
+    assert_eq!((bench.fate(0), bench.node.role()), ("acknowledged", Role::Follower));
+    let lease = bench.register.clone().unwrap().1;
+    assert_eq!((lease.released, lease.successor.as_deref()), (true, Some("n2")));
+    let beside = |holder| {
+        let mut other = Bench::new(holder, true);
+        (other.register, other.log) = (bench.register.clone(), bench.log.clone());
+        other
+    };
+    let (mut successor, mut third) = (beside(2), beside(3));
+    successor.ms(300);
+    third.ms(2500);
+    assert_eq!((successor.node.role(), third.node.role()), (Role::Leader, Role::Follower));
+    assert_eq!(successor.register.unwrap().1.successor, None);
+    // The successor is gone: somebody else, a TTL later.
+    third.ms(1000);
+    assert_eq!((third.node.role(), third.log.last().unwrap().epoch), (Role::Leader, 2));
+    // A release for anybody takes the place of one that waits, and keeps nothing of it.
+    successor = beside(2);
+    successor.ms(300);
+    successor.is_cut = true;
+    successor.step(Event::Release { to: Some("n1".into()) });
+    successor.is_cut = false;
+    successor.step(Event::Release { to: None });
+    successor.ms(2000);
+    assert_eq!(successor.register.unwrap().1.successor, None);
 }
 
 #[test]

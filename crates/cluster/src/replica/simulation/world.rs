@@ -323,7 +323,11 @@ impl World {
             }
             6 => {
                 if let Some(replica) = self.replica(number) {
-                    replica.release();
+                    // To another one, to itself, or to anybody.
+                    match until.is_multiple_of(2) {
+                        true => replica.release_to(&format!("node-{}", until % 3)),
+                        false => replica.release(),
+                    }
                 }
             }
             _ => {

@@ -3,6 +3,7 @@
 mod dev;
 mod found;
 mod status;
+mod transfer;
 
 use std::process::ExitCode;
 
@@ -20,6 +21,7 @@ enum Command {
     Dev(dev::Options),
     Init(found::Init),
     Status(status::Options),
+    Transfer(transfer::Options),
     Remove(found::Remove),
     Recover(found::Recover),
 }
@@ -30,6 +32,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         Command::Dev(options) => dev::run(options),
         Command::Init(options) => found::init(options),
         Command::Status(options) => status::run(options),
+        Command::Transfer(options) => transfer::run(options),
         Command::Remove(options) => found::remove(options),
         Command::Recover(options) => found::recover(options),
     }

@@ -11,7 +11,7 @@
 //!
 //! - `shared`: what stands in the store instead of `system.json`, under compare-and-set.
 //! - `standing`: the same for figures. `report`: for `telar cluster status`. `transfer`: a
-//!   procedure.
+//!   procedure. `request`: `telar cluster transfer`, and the leader's answer.
 //! - `backend`: a copy as sessions see it. `keeper`: the threads. `routes`: who does what.
 //! - `founding`: clusters that begin with data.
 //! - `upkeep`: what the keeper does for logs. `making`: copies that begin with an image.
@@ -25,6 +25,7 @@ mod founding;
 mod keeper;
 mod making;
 mod report;
+mod request;
 mod routes;
 mod shared;
 mod standing;
@@ -53,6 +54,7 @@ pub(super) use backend::ReplicaBackend;
 pub use founding::{Begun, Founding, remove_member};
 pub(super) use keeper::Keeper;
 pub use report::{DatabaseReport, Report};
+pub use request::{Chosen, Handover};
 pub(super) use shared::refuse_copies;
 pub(super) use transfer::{TRANSFER, Transfer};
 

@@ -28,6 +28,8 @@ pub struct Report {
 pub struct DatabaseReport {
     /// Its name.
     pub name: String,
+    /// Its folder below `dbms/` of each node.
+    pub folder: String,
     /// The node that holds its lease, unless that was given up.
     pub leader: Option<String>,
     /// Number of the leadership; 0 if there was none.
@@ -97,6 +99,7 @@ impl Report {
         };
         Ok(DatabaseReport {
             name,
+            folder: folder.to_owned(),
             epoch: lease.as_ref().map_or(0, |lease| lease.epoch),
             leader: lease.filter(|lease| !lease.released).map(|lease| lease.node),
             oldest,

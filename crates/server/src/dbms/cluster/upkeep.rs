@@ -6,7 +6,7 @@
 //! - Each log that this node leads is trimmed by what all members have said
 //!   (`telar_cluster::upkeep`); images that the log does not reach back to go with it. Where too
 //!   few copies have what is in a long log, an image becomes one more.
-//! - A node that asks for an image gets one.
+//! - A node that asks for an image gets one; an operator's request for another leader is answered.
 //! - Who leads the default database removes the logs of databases that were dropped.
 
 use std::collections::{HashMap, HashSet};
@@ -122,6 +122,9 @@ impl State {
         copy: &LocalCopy,
     ) -> Result<(), StoreError> {
         let (stores, keys) = (&cluster.stores, &cluster.keys);
+        if cluster.answer_transfer(folder, copy)? {
+            return Ok(());
+        }
         let limits = &cluster.settings.limits;
         let stream = keys.database(folder)?;
         let mut seen = match self.logs.remove(folder) {

@@ -392,7 +392,11 @@ impl World {
             5 => (found.requests_cut_until, found.answers_cut_until) = (until, until),
             6 => self.down_until = self.now + self.below(3 * SECOND),
             7 => self.slow_until = until,
-            _ => self.schedule(0, Happening::Deliver { node, start, event: Event::Release }),
+            _ => {
+                // To another one, to itself, or to anybody.
+                let to = until.is_multiple_of(2).then(|| format!("node-{any}"));
+                self.schedule(0, Happening::Deliver { node, start, event: Event::Release { to } });
+            }
         }
     }
 }

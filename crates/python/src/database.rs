@@ -5,12 +5,14 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use telar_db::Session as EngineSession;
 use telar_db::maintenance::BackupOptions;
 use telar_db::query::Limits;
 
 use crate::error::{ClosedError, of_engine};
 use crate::fork::Process;
+use crate::load::Load;
 use crate::runner::Runner;
 use crate::session::Session;
 use crate::settings::Opening;
@@ -196,6 +198,48 @@ impl Database {
         let database = slf.as_super().get().held.opened().database()?;
         slf.py().detach(|| database.backup(&path, &BackupOptions::default())).map_err(|e| of_engine(&e))?;
         Ok(())
+    }
+
+    /// Begins a load of tables that come in together: see `telar.Load`. `unique` names constraints
+    /// that are made with it, `['Person.id']`; up to `bad_rows` rows that cannot come in are left
+    /// out and reported, where otherwise the first one ends the load.
+    #[pyo3(signature = (*, unique = Vec::new(), bad_rows = None))]
+    fn load(slf: &Bound<'_, Self>, unique: Vec<String>, bad_rows: Option<u64>) -> PyResult<Load> {
+        Load::new(slf.as_super().get().held.clone(), unique, bad_rows)
+    }
+
+    /// Makes a node of each row of a table, as one commit: see `Load.nodes`. Returns the report.
+    ///
+    /// >>> import telar
+    /// >>> db = telar.open()
+    /// >>> db.create_nodes("City", [{"name": "Ulm"}, {"name": "Bonn"}])["nodes"]
+    /// 2
+    #[pyo3(signature = (labels, table, *, unique = Vec::new(), bad_rows = None))]
+    fn create_nodes(
+        slf: &Bound<'_, Self>,
+        labels: &Bound<'_, PyAny>,
+        table: &Bound<'_, PyAny>,
+        unique: Vec<String>,
+        bad_rows: Option<u64>,
+    ) -> PyResult<Py<PyDict>> {
+        let load = Bound::new(slf.py(), Self::load(slf, unique, bad_rows)?)?;
+        load.call_method1("nodes", (labels, table))?;
+        load.get().commit(slf.py())
+    }
+
+    /// Makes a relationship of each row of a table, as one commit: see `Load.relationships`, which
+    /// has the same arguments. Returns the report.
+    #[pyo3(signature = (r#type, table, *, bad_rows = None, **ends))]
+    fn create_relationships(
+        slf: &Bound<'_, Self>,
+        r#type: &str,
+        table: &Bound<'_, PyAny>,
+        bad_rows: Option<u64>,
+        ends: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Py<PyDict>> {
+        let load = Bound::new(slf.py(), Self::load(slf, Vec::new(), bad_rows)?)?;
+        load.call_method("relationships", (r#type, table), ends)?;
+        load.get().commit(slf.py())
     }
 
     fn __exit__(

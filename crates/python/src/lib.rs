@@ -8,6 +8,7 @@
 //!  result · stream · row                 what it returns
 //!      value · entity · temporal · point · duration     cells, both ways
 //!      frame                             Arrow, both ways
+//!  load                                  tables that become nodes and relationships
 //!  error                                 exceptions
 //!  interrupt · fork                      Ctrl-C, and children of this process
 //! ```
@@ -23,6 +24,7 @@ mod fork;
 mod frame;
 mod interrupt;
 mod layout;
+mod load;
 mod point;
 mod result;
 mod row;
@@ -50,6 +52,7 @@ fn _telar(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<entity::Path>()?;
     module.add_class::<entity::Relationship>()?;
     module.add_class::<interrupt::Token>()?;
+    module.add_class::<load::Load>()?;
     module.add_class::<point::Point>()?;
     module.add_class::<result::Result>()?;
     module.add_class::<row::Row>()?;

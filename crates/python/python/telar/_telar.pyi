@@ -98,6 +98,18 @@ class Database(Session):
     def closed(self) -> bool: ...
     def close(self) -> None: ...
     def checkpoint(self) -> None: ...
+    def load(self, *, unique: Sequence[str] = ..., bad_rows: int | None = None) -> Load: ...
+    def create_nodes(
+        self,
+        labels: str | Sequence[str],
+        table: Any,
+        *,
+        unique: Sequence[str] = ...,
+        bad_rows: int | None = None,
+    ) -> dict[str, Any]: ...
+    def create_relationships(
+        self, type: str, table: Any, *, bad_rows: int | None = None, **ends: str
+    ) -> dict[str, Any]: ...
     def backup(self, path: str | PathLike[str]) -> None: ...
 
 @final
@@ -109,6 +121,34 @@ class Transaction:
     def rollback(self) -> None: ...
     @property
     def open(self) -> bool: ...
+    def __enter__(self: _T) -> _T: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _value: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+
+@final
+class Load:
+    def nodes(self, labels: str | Sequence[str], table: Any) -> None: ...
+    def relationships(
+        self,
+        type: str,
+        table: Any,
+        *,
+        src: str,
+        dst: str,
+        label: str | None = None,
+        key: str | None = None,
+        src_label: str | None = None,
+        src_key: str | None = None,
+        dst_label: str | None = None,
+        dst_key: str | None = None,
+    ) -> None: ...
+    def commit(self) -> dict[str, Any]: ...
+    @property
+    def report(self) -> dict[str, Any] | None: ...
     def __enter__(self: _T) -> _T: ...
     def __exit__(
         self,

@@ -297,6 +297,7 @@ impl Watched<'_> {
         let reader = self.snapshot.reader();
         let plan = prepare(query, &reader, &Procedures::builtin()).unwrap();
         let inputs = Inputs {
+            tables: None,
             parameters: &ValueMap::new(),
             context: &Context::new(Moment::now()),
             procedures: &Procedures::builtin(),

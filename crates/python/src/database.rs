@@ -196,7 +196,9 @@ impl Database {
     /// Copies the database into a new folder while it is used. The copy is the state of one commit.
     fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let database = slf.as_super().get().held.opened().database()?;
-        slf.py().detach(|| database.backup(&path, &BackupOptions::default())).map_err(|e| of_engine(&e))?;
+        slf.py()
+            .detach(|| database.backup(&path, &BackupOptions::default()))
+            .map_err(|e| of_engine(&e))?;
         Ok(())
     }
 

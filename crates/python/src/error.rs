@@ -44,12 +44,7 @@ create_exception!(
     Error,
     "The statement needed more memory than its limit. Nothing was changed."
 );
-create_exception!(
-    telar,
-    ReadOnlyError,
-    Error,
-    "The session only reads, and the statement writes."
-);
+create_exception!(telar, ReadOnlyError, Error, "The session only reads, and the statement writes.");
 create_exception!(telar, StorageError, Error, "The files of the database, or the disk.");
 create_exception!(telar, LockedError, StorageError, "Another process has the database open.");
 create_exception!(telar, ClosedError, Error, "The database or transaction is closed.");

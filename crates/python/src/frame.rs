@@ -4,13 +4,13 @@
 
 use std::sync::Arc;
 
-use arrow_array::ffi_stream::{RecordBatchStreamReader, FFI_ArrowArrayStream};
+use arrow_array::ffi_stream::{FFI_ArrowArrayStream, RecordBatchStreamReader};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList};
+use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
 use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::query::Columns;
@@ -21,7 +21,11 @@ use crate::error::of_query;
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
 /// Batches as a capsule.
-pub(crate) fn capsule<I>(py: Python<'_>, schema: SchemaRef, batches: I) -> PyResult<Bound<'_, PyCapsule>>
+pub(crate) fn capsule<I>(
+    py: Python<'_>,
+    schema: SchemaRef,
+    batches: I,
+) -> PyResult<Bound<'_, PyCapsule>>
 where
     I: IntoIterator<Item = Result<RecordBatch, ArrowError>, IntoIter: Send + 'static>,
 {
@@ -48,7 +52,10 @@ pub(crate) fn reader_of(given: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch
 }
 
 /// The columns of what has a stream of Arrow.
-pub(crate) fn columns_of(py: Python<'_>, reader: RecordBatchStreamReader) -> PyResult<Columns> {
+fn columns_of(
+    py: Python<'_>,
+    reader: RecordBatchStreamReader,
+) -> PyResult<(Vec<Arc<str>>, Vec<Column>)> {
     let schema = reader.schema();
     let mut columns: Vec<Column> = schema.fields().iter().map(|_| Column::packed()).collect();
     for batch in reader {
@@ -59,18 +66,34 @@ pub(crate) fn columns_of(py: Python<'_>, reader: RecordBatchStreamReader) -> PyR
         }
     }
     let names = schema.fields().iter().map(|field| Arc::from(field.name().as_str()));
-    Ok(Columns::of(names.zip(columns)))
+    Ok((names.collect(), columns))
+}
+
+/// The columns of a frame for a parameter; none if it is no frame, or has no columns.
+pub(crate) fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<(Arc<str>, Column)>>> {
+    // PERF: `bench/python/point.py`: most parameters are plain values.
+    if given.is_exact_instance_of::<PyString>() || given.is_exact_instance_of::<PyInt>() {
+        return Ok(None);
+    }
+    let Some(reader) = reader_of(given)? else { return Ok(None) };
+    let (names, columns) = columns_of(given.py(), reader)?;
+    for (at, name) in names.iter().enumerate() {
+        if names[..at].contains(name) {
+            return Err(PyValueError::new_err(format!("two columns are called '{name}'")));
+        }
+    }
+    Ok((!names.is_empty()).then(|| names.into_iter().zip(columns).collect()))
 }
 
 /// The rows of a frame as a list of maps; none if it is no frame.
 pub(crate) fn rows_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     let Some(reader) = reader_of(given)? else { return Ok(None) };
-    let columns = columns_of(given.py(), reader)?;
+    let (names, columns) = columns_of(given.py(), reader)?;
     let row = |row: usize| {
-        let names = columns.names().iter().enumerate();
-        Value::map(names.map(|(at, name)| (Arc::clone(name), columns.column(at).get(row))))
+        let entries = names.iter().zip(&columns);
+        Value::map(entries.map(|(name, column)| (Arc::clone(name), column.get(row))))
     };
-    Ok(Some(Value::List((0..columns.row_count()).map(row).collect())))
+    Ok(Some(Value::List((0..columns.first().map_or(0, Column::len)).map(row).collect())))
 }
 
 fn failed(error: &ArrowError) -> PyErr {
@@ -82,7 +105,8 @@ pub(crate) fn graph(py: Python<'_>, columns: &Arc<Columns>) -> PyResult<(Py<PyAn
     let nodes = columns.nodes().into_iter().map(|vertex| crate::entity::Node::new(vertex, columns));
     let nodes = PyList::new(py, nodes.collect::<Vec<_>>())?;
     let relationships = columns.relationships();
-    let relationships = relationships.into_iter().map(|e| crate::entity::Relationship::new(e, columns));
+    let relationships =
+        relationships.into_iter().map(|e| crate::entity::Relationship::new(e, columns));
     let relationships = PyList::new(py, relationships.collect::<Vec<_>>())?;
     Ok((nodes.into_any().unbind(), relationships.into_any().unbind()))
 }

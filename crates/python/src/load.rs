@@ -18,7 +18,7 @@ use crate::database::Held;
 use crate::error::{ClosedError, of_query};
 use crate::frame;
 use crate::interrupt;
-use crate::value::of_python;
+use crate::value::{Parameters, of_python};
 
 /// Tables that come in together, as one commit: at the end of the `with`, or with `commit()`. After
 /// an exception in it nothing was changed.
@@ -59,7 +59,9 @@ impl Load {
     fn with<T>(&self, act: impl FnOnce(&mut TableImport<'static>) -> PyResult<T>) -> PyResult<T> {
         match &mut self.state.lock().tables {
             Some(tables) => act(tables),
-            None => Err(ClosedError::new_err("the load is committed or given up: begin another one")),
+            None => {
+                Err(ClosedError::new_err("the load is committed or given up: begin another one"))
+            }
         }
     }
 
@@ -74,7 +76,8 @@ impl Load {
                     WHERE entityType = 'NODE' AND of = [$label] AND size(properties) = 1 \
                     AND type IN ['NODE_PROPERTY_UNIQUENESS', 'UNIQUENESS', 'NODE_KEY'] \
                     RETURN DISTINCT properties[0] AS key";
-        let parameters = ValueMap::from([("label".into(), Value::from(label))]);
+        let values = ValueMap::from([("label".into(), Value::from(label))]);
+        let parameters = Parameters { values, tables: None };
         let (found, _) = self.held.runner()?.run(py, text, &parameters, None)?;
         for row in 0..found.row_count() {
             if let Value::String(key) = found.column(0).get(row)
@@ -162,7 +165,9 @@ impl Load {
     pub(crate) fn commit(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let database = self.held.opened().database()?;
         let Some(tables) = self.state.lock().tables.take() else {
-            return Err(ClosedError::new_err("the load is committed or given up: begin another one"));
+            return Err(ClosedError::new_err(
+                "the load is committed or given up: begin another one",
+            ));
         };
         let flag = match interrupt::in_main_thread(py)? {
             true => Some(Arc::clone(interrupt::flag(py))),
@@ -265,10 +270,14 @@ fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn TableReader>> {
         return Ok(Box::new(Table::new(names, [columns])));
     }
     if table.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("a table is a frame, a dict of columns or a list of dicts"));
+        return Err(PyTypeError::new_err(
+            "a table is a frame, a dict of columns or a list of dicts",
+        ));
     }
     let Ok(Value::List(rows)) = of_python(table, "the table", 0) else {
-        return Err(PyTypeError::new_err("a table is a frame, a dict of columns or a list of dicts"));
+        return Err(PyTypeError::new_err(
+            "a table is a frame, a dict of columns or a list of dicts",
+        ));
     };
     let mut names: Vec<Arc<str>> = Vec::new();
     for row in rows.iter() {

@@ -75,7 +75,9 @@ fn index(at: isize, len: usize, what: &str) -> PyResult<usize> {
     let index = if at < 0 { at + len.cast_signed() } else { at };
     match usize::try_from(index) {
         Ok(index) if index < len => Ok(index),
-        _ => Err(PyIndexError::new_err(format!("there are {len} {what}, and {at} is none of them"))),
+        _ => {
+            Err(PyIndexError::new_err(format!("there are {len} {what}, and {at} is none of them")))
+        }
     }
 }
 

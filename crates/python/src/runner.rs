@@ -1,15 +1,17 @@
 //! Statements: with the flag that ends them, and away from Python.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use telar_db::query::{Columns, QueryError, Summary};
-use telar_db::{QueryTransaction, Session, ValueMap};
+use telar_db::{QueryTransaction, Session};
 
 use crate::error::of_query;
 use crate::fork::Process;
 use crate::interrupt::{self, Token};
+use crate::value::Parameters;
 
 /// A session of the engine, for the threads of Python.
 pub(crate) struct Runner {
@@ -67,21 +69,19 @@ impl Runner {
         &self,
         py: Python<'_>,
         text: &str,
-        parameters: &ValueMap,
+        parameters: &Parameters,
         token: Option<&Token>,
     ) -> PyResult<(Columns, Summary)> {
-        let flagged;
-        let session = match token {
-            Some(token) => {
-                self.process.check()?;
-                flagged = with_flag(&self.other, &token.flag);
-                &flagged
-            }
-            None => self.session(py)?,
-        };
+        let mut session = Cow::Borrowed(self.session(py)?);
+        if let Some(token) = token {
+            session = Cow::Owned(with_flag(&self.other, &token.flag));
+        }
+        if let Some(tables) = &parameters.tables {
+            session = Cow::Owned(session.into_owned().with_tables(Some(Arc::clone(tables))));
+        }
         let done = interrupt::interruptible(py, || {
             let mut columns = Columns::default();
-            let summary = session.stream(text, parameters, &mut columns)?;
+            let summary = session.stream(text, &parameters.values, &mut columns)?;
             Ok((columns, summary))
         })?;
         done.map_err(|e: QueryError| of_query(py, &e))

@@ -12,7 +12,7 @@ use crate::result::Result;
 use crate::settings::Limiting;
 use crate::stream::Stream;
 use crate::transaction::Transaction;
-use crate::value::parameters;
+use crate::value::Parameters;
 
 /// Settings under which statements run: limits of time and memory, isolation. Threads may share
 /// one; it holds nothing that must be closed, and can be used in a `with` like the database.
@@ -60,7 +60,7 @@ impl Session {
         _token: Option<&Bound<'_, Token>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Result> {
-        let parameters = self::parameters(parameters, named)?;
+        let parameters = Parameters::new(parameters, named)?;
         let token = _token.map(Bound::get);
         Ok(Result::new(py, self.held.runner()?.run(py, text, &parameters, token)?))
     }
@@ -75,7 +75,7 @@ impl Session {
         parameters: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Stream> {
-        let parameters = self::parameters(parameters, named)?;
+        let parameters = Parameters::new(parameters, named)?;
         Ok(Stream::new(&*self.held.runner()?, text, parameters))
     }
 

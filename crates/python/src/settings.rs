@@ -59,7 +59,8 @@ impl Limiting<'_> {
         }
         if let Some(bytes) = self.memory {
             let limits = session.limits().clone();
-            session = session.with_limits(telar_db::query::Limits { memory: Some(bytes), ..limits });
+            session =
+                session.with_limits(telar_db::query::Limits { memory: Some(bytes), ..limits });
         }
         match self.isolation {
             None => {}

@@ -22,6 +22,7 @@ use crate::frame;
 use crate::result::row_tuple;
 use crate::row::{Names, Row};
 use crate::runner::Runner;
+use crate::value::Parameters;
 
 /// Rows that are handed over at once, at least, unless it is the end.
 const BATCH_ROWS: usize = 1 << 13;
@@ -49,7 +50,11 @@ pub(crate) struct Stream {
 
 enum State {
     /// Nobody has asked for a row yet.
-    Waiting { session: Box<Session>, text: String, parameters: ValueMap },
+    Waiting {
+        session: Box<Session>,
+        text: String,
+        parameters: ValueMap,
+    },
     Running(Running),
     Ended,
 }
@@ -99,9 +104,10 @@ impl Sink for Sending {
 }
 
 impl Stream {
-    pub(crate) fn new(runner: &Runner, text: String, parameters: ValueMap) -> Self {
+    pub(crate) fn new(runner: &Runner, text: String, parameters: Parameters) -> Self {
         let cancelled = Arc::default();
-        let session = Box::new(runner.for_thread(&cancelled));
+        let Parameters { values: parameters, tables } = parameters;
+        let session = Box::new(runner.for_thread(&cancelled).with_tables(tables));
         let state = Mutex::new(State::Waiting { session, text, parameters });
         Self { process: Process::current(), state, cancelled }
     }

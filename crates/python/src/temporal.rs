@@ -110,7 +110,16 @@ fn zone<'py>(
     let ((year, month, day), (hour, minute, second, micros)) = (date, time);
     for fold in [false, true] {
         let at_fold = PyDateTime::new_with_fold(
-            py, year, month, day, hour, minute, second, micros, Some(&zone), fold,
+            py,
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+            micros,
+            Some(&zone),
+            fold,
         )?;
         let offset = at_fold.call_method0(intern!(py, "utcoffset"))?;
         let seconds: f64 = offset.call_method0(intern!(py, "total_seconds"))?.extract()?;

@@ -12,7 +12,7 @@ use crate::error::{ClosedError, of_query};
 use crate::fork::Process;
 use crate::interrupt;
 use crate::result::Result;
-use crate::value::parameters;
+use crate::value::Parameters;
 
 /// Several statements that are committed together or not at all; each sees what those before it
 /// did. Used in a `with`, it is committed at the end, and undone if an exception leaves the block.
@@ -89,11 +89,12 @@ impl Transaction {
         parameters: Option<&Bound<'_, PyAny>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Result> {
-        let parameters = self::parameters(parameters, named)?;
+        let parameters = Parameters::new(parameters, named)?;
         let mut transaction = self.take(State::Busy)?;
         let done = interrupt::interruptible(py, || {
             let mut columns = Columns::default();
-            let done = transaction.stream(text, &parameters, &mut columns);
+            transaction.set_tables(parameters.tables);
+            let done = transaction.stream(text, &parameters.values, &mut columns);
             (transaction, done.map(|summary| (columns, summary)))
         });
         let (transaction, done) = match done {

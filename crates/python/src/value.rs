@@ -18,7 +18,7 @@ use pyo3::types::{
 };
 use pyo3::{IntoPyObjectExt, intern};
 use telar_db::column::Column;
-use telar_db::query::Columns;
+use telar_db::query::{Columns, Tables};
 use telar_db::{Value, ValueMap, value};
 
 use crate::duration::Duration;
@@ -95,25 +95,51 @@ pub(crate) fn map_to_python<'py>(
     Ok(dict)
 }
 
-/// Parameters: those in a mapping, and named ones.
-pub(crate) fn parameters(
-    given: Option<&Bound<'_, PyAny>>,
-    named: Option<&Bound<'_, PyDict>>,
-) -> PyResult<ValueMap> {
-    let mut all = match given {
-        None => ValueMap::new(),
-        Some(given) => match of_python(given, "parameters", 0)? {
-            Value::Map(map) => Arc::unwrap_or_clone(map),
-            Value::Null => ValueMap::new(),
-            _ => return Err(PyTypeError::new_err("parameters are a dict, or named")),
-        },
-    };
-    for (key, value) in named.into_iter().flatten() {
-        let key = key.cast::<PyString>()?;
-        let key = key.to_cow()?;
-        all.insert(Arc::from(&*key), of_python(&value, &key, 0)?);
+/// Parameters of a statement.
+#[derive(Default)]
+pub(crate) struct Parameters {
+    pub(crate) values: ValueMap,
+    /// Those that are frames.
+    pub(crate) tables: Option<Arc<Tables>>,
+}
+
+impl Parameters {
+    /// Those in a mapping, and named ones, which come before them.
+    pub(crate) fn new(
+        given: Option<&Bound<'_, PyAny>>,
+        named: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let (mut values, mut tables) = (ValueMap::new(), Tables::default());
+        let mut add = |key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>| {
+            let Ok(key) = key.cast::<PyString>() else {
+                return Err(PyTypeError::new_err(format!("names are strings, and {key} is not")));
+            };
+            let key = key.to_cow()?;
+            values.remove(&*key);
+            match frame::table_of(value)? {
+                Some(columns) => tables.add(&*key, columns),
+                None => drop(values.insert(Arc::from(&*key), of_python(value, &key, 0)?)),
+            }
+            Ok(())
+        };
+        match given {
+            None => {}
+            Some(given) if given.is_none() => {}
+            Some(given) => {
+                let Ok(mapping) = given.cast::<PyMapping>() else {
+                    return Err(PyTypeError::new_err("parameters are a dict, or named"));
+                };
+                for item in mapping.items()? {
+                    let (key, value) = item.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
+                    add(&key, &value)?;
+                }
+            }
+        }
+        for (key, value) in named.into_iter().flatten() {
+            add(&key, &value)?;
+        }
+        Ok(Self { values, tables: (!tables.is_empty()).then(|| Arc::new(tables)) })
     }
-    Ok(all)
 }
 
 /// The value of something of Python's, which is called `what` in errors.
@@ -224,7 +250,9 @@ fn map_of<'py>(
     let mut map = ValueMap::new();
     for (key, value) in entries {
         let Ok(key) = key.cast::<PyString>() else {
-            return Err(PyTypeError::new_err(format!("keys of {what} are strings, and {key} is not")));
+            return Err(PyTypeError::new_err(format!(
+                "keys of {what} are strings, and {key} is not"
+            )));
         };
         let key = key.to_cow()?;
         // The path to what is wrong is for the error alone.

@@ -167,7 +167,10 @@ impl Sink for Columns {
             self.columns[at].append(&column);
             match &*column {
                 Column::Vertices(vertices) => {
-                    vertices.iter().flatten().try_for_each(|vertex| self.keep_node(vertex, rows))?;
+                    vertices
+                        .iter()
+                        .flatten()
+                        .try_for_each(|vertex| self.keep_node(vertex, rows))?;
                 }
                 Column::Edges(edges) => {
                     edges.iter().flatten().try_for_each(|e| self.keep_relationship(e, rows))?;

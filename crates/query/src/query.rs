@@ -31,6 +31,7 @@ use crate::result::{Counters, QueryResult, StatementKind};
 use crate::schema::Done;
 use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 use crate::stack::with_stack;
+use crate::tables::Tables;
 use crate::watch::{self, Limits, sizes, watched};
 
 /// A query that was read, checked and planned. It can run any number of times, with other
@@ -113,11 +114,16 @@ impl Drop for Prepared {
 
 impl Prepared {
     /// Refuses parameters that are missing.
-    fn check_parameters(&self, parameters: &ValueMap) -> Result<(), QueryError> {
+    fn check_parameters(
+        &self,
+        parameters: &ValueMap,
+        tables: Option<&Tables>,
+    ) -> Result<(), QueryError> {
         let mut missing = None;
         for name in &self.bound.parameters {
             match parameters.get(name) {
                 Some(value) => sizes::check_value(value)?,
+                None if tables.is_some_and(|tables| tables.has(name)) => {}
                 None => missing = missing.or(Some(name)),
             }
         }
@@ -256,9 +262,9 @@ impl Prepared {
         let Some(at) = &self.bound.at else { return Ok(None) };
         let (procedures, limits) = (Procedures::default(), Limits::default());
         let (procedures, limits) = (&procedures, &limits);
-        let (transactions, host, threads) = (None, None, None);
+        let (tables, transactions, host, threads) = (None, None, None, None);
         let inputs =
-            Inputs { parameters, context, procedures, limits, transactions, host, threads };
+            Inputs { parameters, tables, context, procedures, limits, transactions, host, threads };
         let mut cx = Exec::new(Access::Read(graph), inputs);
         match eval(at, &Batch::empty(1), &mut cx)?.get(0) {
             Value::Int(ts) if ts >= 0 => Ok(Some(At::Commit(CommitTs::from_raw(ts as u64)))),
@@ -333,7 +339,7 @@ impl Prepared {
                 notifications: self.notifications(graph),
             });
         }
-        self.check_parameters(inputs.parameters)?;
+        self.check_parameters(inputs.parameters, inputs.tables)?;
         output.columns(columns)?;
         if let Some(command) = &self.bound.command {
             let mut cx = Exec::new(graph, inputs);

@@ -14,6 +14,7 @@ fn run(plan: &Prepared, graph: &mut PlainGraph) -> Result<QueryResult, QueryErro
     let (procedures, limits) = (Procedures::builtin(), Limits::default());
     let (parameters, context) = (ValueMap::new(), Context::new(Moment::now()));
     let inputs = Inputs {
+        tables: None,
         parameters: &parameters,
         context: &context,
         procedures: &procedures,

@@ -22,7 +22,7 @@ use telar_engine::{Engine, Isolation, WriteWait};
 use telar_graph::ValueMap;
 use telar_query::{
     Context, Host, Inputs, Limits, Listed, Moment, Origin, QueryError, Scratch, SharedSnapshot,
-    Threads, Workers,
+    Tables, Threads, Workers,
 };
 
 use crate::backend::Backend;
@@ -68,6 +68,8 @@ pub struct Session {
     isolation: Isolation,
     write_wait: Duration,
     read_only: bool,
+    /// Parameters that are tables.
+    tables: Option<Arc<Tables>>,
     /// Id of what commits once.
     once: Option<Arc<str>>,
     /// Threads of its own, not those of the runtime.
@@ -112,6 +114,7 @@ impl Session {
             isolation: Isolation::default(),
             write_wait: WRITE_WAIT,
             read_only: false,
+            tables: None,
             once: None,
             workers: None,
             host: None,
@@ -152,6 +155,28 @@ impl Session {
     #[must_use]
     pub fn with_write_wait(self, write_wait: Duration) -> Self {
         Self { write_wait, ..self }
+    }
+
+    /// The same session, in which these tables are parameters, too; a parameter that is given
+    /// under the same name comes before them.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::sync::Arc;
+    /// use telar_db::column::Column;
+    /// use telar_db::{Session, query::Tables};
+    ///
+    /// let mut tables = Tables::default();
+    /// tables.add("cities", [("people".into(), Column::from(vec![128_928, 335_975]))]);
+    ///
+    /// let session = Session::new(&telar_db::open_in_memory()?).with_tables(Some(Arc::new(tables)));
+    /// let text = "UNWIND $cities AS row RETURN sum(row.people)";
+    /// assert_eq!(session.run(text, &[])?.rows, [[464_903.into()]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_tables(self, tables: Option<Arc<Tables>>) -> Self {
+        Self { tables, ..self }
     }
 
     /// The same session, in which long queries that only read are helped by these threads, in place
@@ -228,7 +253,8 @@ impl Session {
     ) -> Inputs<'a> {
         let (procedures, host) = (self.runtime.procedures(), self.host.as_deref());
         let (transactions, threads) = (None, None);
-        Inputs { parameters, context, procedures, limits, transactions, host, threads }
+        let tables = self.tables.as_deref();
+        Inputs { parameters, tables, context, procedures, limits, transactions, host, threads }
     }
 
     /// Helpers of a query that only reads this snapshot.

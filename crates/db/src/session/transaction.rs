@@ -1,12 +1,13 @@
 //! Several statements in one transaction.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use telar_graph::{CommitTs, Graph, ValueMap};
 use telar_query::watch::watched;
 use telar_query::{
     Access, Context, ErrorKind, Inputs, Limits, Listed, Moment, Phase, Prepared, QueryError,
-    QueryResult, Sink, Summary,
+    QueryResult, Sink, Summary, Tables,
 };
 
 use super::Session;
@@ -234,6 +235,12 @@ impl QueryTransaction {
         let committed = commit(transaction, &limits, Some(listed));
         let committed = committed.map_err(|e| session.explain_once(e));
         committed.inspect_err(|e| session.runtime.note(e))
+    }
+
+    /// Sets the tables that are parameters of the statements that follow, as
+    /// [`Session::with_tables`].
+    pub fn set_tables(&mut self, tables: Option<Arc<Tables>>) {
+        self.session.tables = tables;
     }
 
     /// Undoes everything.

@@ -65,7 +65,7 @@ impl Column {
             Self::Texts(all) => all.reserve(rows),
             Self::Packed(all) => all.reserve(rows),
             Self::Values(all) => all.reserve(rows),
-            Self::Same(..) => {}
+            Self::Maps(_) | Self::Same(..) => {}
         )
     }
 
@@ -197,7 +197,7 @@ impl Column {
             Self::Texts(all) => all.resize(all.len() + count, None),
             Self::Packed(all) => (0..count).for_each(|_| all.push(None)),
             Self::Same(Value::Null, rows) => *rows += count,
-            Self::Same(..) | Self::Values(_) => {
+            Self::Maps(_) | Self::Same(..) | Self::Values(_) => {
                 let all = self.becomes_values();
                 all.resize(all.len() + count, Value::Null);
             }
@@ -236,6 +236,13 @@ impl Column {
                 Self::Packed(own) => all.iter().for_each(|text| own.push(text)),
                 _ => all.iter().for_each(|text| self.push(text.map_or(Value::Null, Value::from))),
             },
+            Self::Maps(all) => {
+                let done = if let Self::Maps(own) = self { own.append(all) } else { false };
+                if !done {
+                    let maps = (0..all.len()).map(|row| all.get(row));
+                    self.becomes_values().extend(maps);
+                }
+            }
             Self::Same(Value::Null, rows) => self.push_nulls(*rows),
             Self::Same(value, rows) => (0..*rows).for_each(|_| self.push(value.clone())),
             Self::Values(all) => {
@@ -286,7 +293,9 @@ impl Column {
             Self::Texts(all) => all[row] = None,
             Self::Packed(all) => all.set(row, None),
             Self::Same(Value::Null, rows) => assert!(row < *rows, "no row {row} of {rows}"),
-            Self::Same(..) | Self::Values(_) => self.becomes_values()[row] = Value::Null,
+            Self::Maps(_) | Self::Same(..) | Self::Values(_) => {
+                self.becomes_values()[row] = Value::Null;
+            }
         )
     }
 }

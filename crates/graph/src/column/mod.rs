@@ -8,6 +8,7 @@
 //!          ├─ Texts                                   shared with storage, null is no pointer
 //!          ├─ Packed                                  texts behind each other, if asked for
 //!          ├─ Same                                    one value for all rows, null for example
+//!          ├─ Maps                                    the rows of a table, key by key
 //!          └─ Values                                  anything else, and mixtures
 //! ```
 //!
@@ -19,6 +20,7 @@
 //! alone have no type: they are [`Column::Same`].
 
 mod append;
+mod maps;
 mod nullable;
 mod packed;
 
@@ -28,6 +30,7 @@ use crate::value::{heap_bytes, heap_bytes_of};
 use crate::{EdgeId, Value, VertexId};
 
 pub use append::Element;
+pub use maps::Maps;
 pub use nullable::Nullable;
 pub use packed::PackedTexts;
 
@@ -49,6 +52,8 @@ pub enum Column {
     /// Texts of those who look at each once. A column is of this type if it began as
     /// [`Column::packed`].
     Packed(PackedTexts),
+    /// Maps of the same keys, none of them null.
+    Maps(Maps),
     /// The same value in every row, and how many rows there are.
     Same(Value, usize),
     /// Any values.
@@ -165,6 +170,7 @@ impl Column {
         by_type!(self, all => all.len(),
             Self::Texts(all) => all.len(),
             Self::Packed(all) => all.len(),
+            Self::Maps(all) => all.len(),
             Self::Values(all) => all.len(),
             Self::Same(_, rows) => *rows,
         )
@@ -188,6 +194,7 @@ impl Column {
         by_type!(self, all => value(all, row),
             Self::Texts(all) => all[row].clone().map_or(Value::Null, Value::String),
             Self::Packed(all) => all.get(row).map_or(Value::Null, Value::from),
+            Self::Maps(all) => all.get(row),
             Self::Same(value, _) => value.clone(),
             Self::Values(all) => all[row].clone(),
         )
@@ -214,6 +221,7 @@ impl Column {
         by_type!(self, all => all.is_null(row),
             Self::Texts(all) => all[row].is_none(),
             Self::Packed(all) => all.is_null(row),
+            Self::Maps(_) => false,
             Self::Same(value, _) => value.is_null(),
             Self::Values(all) => all[row].is_null(),
         )
@@ -224,6 +232,7 @@ impl Column {
     pub fn may_have_nulls(&self) -> bool {
         by_type!(self, all => all.has_nulls(),
             Self::Packed(all) => all.has_nulls(),
+            Self::Maps(_) => false,
             Self::Same(value, _) => value.is_null(),
             Self::Texts(_) | Self::Values(_) => true,
         )
@@ -286,6 +295,7 @@ impl Column {
         by_type!(self, all => Element::column(all.gather(rows)),
             Self::Texts(all) => Self::Texts(pick(all, rows)),
             Self::Packed(all) => Self::Packed(all.gather(rows)),
+            Self::Maps(all) => Self::Maps(all.gather(rows)),
             Self::Same(value, _) => Self::Same(value.clone(), rows.len()),
             // PERF: `telar bench snb --only complex-12`: a list that was collected into one row
             // stays one value, and threads do not count its users up and down together.
@@ -303,6 +313,7 @@ impl Column {
         by_type!(self, all => Element::column(all.slice(from, to)),
             Self::Texts(all) => Self::Texts(all[from..to].to_vec()),
             Self::Packed(all) => Self::Packed(all.slice(from, to)),
+            Self::Maps(all) => Self::Maps(all.slice(from, to)),
             Self::Same(value, _) => Self::Same(value.clone(), to - from),
             Self::Values(all) => Self::Values(all[from..to].to_vec()),
         )
@@ -381,6 +392,7 @@ impl Column {
         let own = by_type!(self, all => all.bytes(),
             Self::Texts(all) => all.capacity() * size_of::<Option<Arc<str>>>() + text_bytes(all),
             Self::Packed(all) => all.bytes(),
+            Self::Maps(all) => all.bytes(),
             Self::Same(value, _) => heap_bytes(value),
             Self::Values(all) => all.capacity() * size_of::<Value>() + heap_bytes_of(all),
         );
@@ -394,6 +406,7 @@ impl Column {
             Self::Values(all) => heap_bytes_of(all),
             Self::Texts(all) => text_bytes(all),
             Self::Packed(all) => all.text_bytes() + all.len() * SHARED_BYTES,
+            Self::Maps(all) => (0..all.len()).map(|row| heap_bytes(&all.get(row))).sum(),
             // An edge is too large for the place of a value.
             Self::Edges(all) => all.len() * (SHARED_BYTES + size_of::<EdgeId>()),
             Self::Same(value, rows) if *rows > 0 => heap_bytes(value),

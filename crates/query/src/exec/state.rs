@@ -18,6 +18,7 @@ use crate::procedure::Procedures;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 use crate::scratch::Scratch;
+use crate::tables::Tables;
 use crate::watch::Limits;
 use crate::workers::Threads;
 
@@ -68,6 +69,8 @@ pub trait Transactions: Sync {
 pub struct Inputs<'g> {
     /// Parameters, by name.
     pub parameters: &'g ValueMap,
+    /// Parameters that are tables.
+    pub tables: Option<&'g Tables>,
     /// Clock, time zone and other context of functions.
     pub context: &'g Context,
     /// Procedures that `CALL` finds.
@@ -89,6 +92,7 @@ const UPDATES_PER_MEASUREMENT: u32 = 16;
 pub(crate) struct Exec<'g> {
     pub(crate) graph: Access<'g>,
     pub(crate) parameters: &'g ValueMap,
+    pub(crate) tables: Option<&'g Tables>,
     pub(crate) context: &'g Context,
     pub(crate) procedures: &'g Procedures,
     pub(crate) counters: Counters,
@@ -153,12 +157,13 @@ impl Access<'_> {
 
 impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
-        let Inputs { parameters, context, procedures, limits, transactions, host, threads } =
+        let Inputs { parameters, tables, context, procedures, limits, transactions, host, threads } =
             inputs;
         let deleted_vertices = graph.graph().deleted_connected().into_iter().collect();
         Self {
             graph,
             parameters,
+            tables,
             context,
             procedures,
             counters: Counters::default(),
@@ -224,7 +229,8 @@ impl<'g> Exec<'g> {
     }
 
     pub(crate) fn parameter(&self, name: &str) -> Result<Value, QueryError> {
-        self.parameters.get(name).cloned().ok_or_else(|| {
+        let given = self.parameters.get(name).cloned();
+        given.or_else(|| self.tables?.list(name)).ok_or_else(|| {
             QueryError::runtime(
                 ErrorKind::ParameterMissing,
                 "MissingParameter",
@@ -256,9 +262,9 @@ impl<'g> Exec<'g> {
 
     /// Inputs for a part of this query that runs on one thread and begins no transactions.
     pub(crate) fn inputs(&self) -> Inputs<'g> {
-        let Self { parameters, context, procedures, limits, host, .. } = *self;
+        let Self { parameters, tables, context, procedures, limits, host, .. } = *self;
         let (transactions, threads) = (None, None);
-        Inputs { parameters, context, procedures, limits, transactions, host, threads }
+        Inputs { parameters, tables, context, procedures, limits, transactions, host, threads }
     }
 
     /// Swaps the graph that the input of a `CALL { } IN TRANSACTIONS` reads with the one that the

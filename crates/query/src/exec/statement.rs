@@ -56,7 +56,7 @@ impl Statement for Exec<'_> {
     }
 
     fn nested<'a>(&'a self, parameters: &'a ValueMap) -> Exec<'a> {
-        let inputs = Inputs { parameters, threads: self.threads, ..self.inputs() };
+        let inputs = Inputs { parameters, tables: None, threads: self.threads, ..self.inputs() };
         let mut inner = Exec::new(Access::Read(Exec::graph(self)), inputs);
         inner.memory = Arc::clone(&self.memory);
         inner.deleted_vertices.clone_from(&self.deleted_vertices);

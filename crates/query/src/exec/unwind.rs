@@ -1,6 +1,7 @@
 //! `UNWIND`: a row for each element of a list.
 //!
-//! The list of `UNWIND range(…)` is never made: its integers are counted, however many.
+//! The list of `UNWIND range(…)` is never made: its integers are counted, however many. Nor is that
+//! of a parameter that is a table: its columns are cut into pieces.
 
 use telar_graph::Value;
 
@@ -18,6 +19,8 @@ pub(crate) struct Unwind<'p> {
     ramp: Ramp,
     /// The rows being unwound, their lists, and the next row and element.
     state: Option<(Batch, Vec<Elements>, usize, usize)>,
+    /// The same, if the list is a table.
+    pieces: Option<Pieces>,
 }
 
 /// What one row is unwound to.
@@ -28,9 +31,44 @@ enum Elements {
     Range(Range),
 }
 
+/// A table that is unwound for each row of the input.
+struct Pieces {
+    input: Batch,
+    /// Row of the input, and row of the table.
+    at: (usize, usize),
+}
+
 impl<'p> Unwind<'p> {
     pub(crate) fn new(input: Source<'p>, slot: Slot, list: &'p Expr, ramp: Ramp) -> Self {
-        Self { input, slot, list, ramp, state: None }
+        Self { input, slot, list, ramp, state: None, pieces: None }
+    }
+
+    /// The next rows of a table, for the rows of the input one after the other.
+    fn next_piece(
+        &mut self,
+        table: &Column,
+        cx: &mut Exec<'_>,
+    ) -> Result<Option<Batch>, QueryError> {
+        loop {
+            cx.check()?;
+            let pieces = match &mut self.pieces {
+                Some(pieces) => pieces,
+                none => {
+                    let Some(input) = self.input.next(cx)? else { return Ok(None) };
+                    none.insert(Pieces { input, at: (0, 0) })
+                }
+            };
+            let (row, from) = pieces.at;
+            if row == pieces.input.rows() || table.is_empty() {
+                self.pieces = None;
+                continue;
+            }
+            let to = table.len().min(from + self.ramp.step());
+            pieces.at = if to == table.len() { (row + 1, 0) } else { (row, to) };
+            let mut out = pieces.input.gather(&vec![row as u32; to - from]);
+            out.set(self.slot, table.slice(from, to));
+            return Ok(Some(out));
+        }
     }
 
     fn elements(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Vec<Elements>, QueryError> {
@@ -55,6 +93,12 @@ impl<'p> Unwind<'p> {
 
 impl Operator for Unwind<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
+        if let Expr::Param(name) = self.list
+            && !cx.parameters.contains_key(name)
+            && let Some(table) = cx.tables.and_then(|tables| tables.rows(name))
+        {
+            return self.next_piece(table, cx);
+        }
         loop {
             cx.check()?;
             if self.state.is_none() {

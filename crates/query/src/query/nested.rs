@@ -41,7 +41,7 @@ impl CallContext<'_> {
         if let Some(host) = cx.host {
             host.allow(&plan)?;
         }
-        plan.check_parameters(parameters)?;
+        plan.check_parameters(parameters, None)?;
         cx.levels = plan.physical.height;
         let mut output = Streamed::new(sink);
         output.columns(plan.columns().cloned().collect())?;

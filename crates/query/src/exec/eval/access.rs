@@ -65,6 +65,10 @@ pub(crate) fn property(
             })
         }
         Column::Same(value, rows) => Ok(Column::Same(property_of(value, key, cx)?, *rows)),
+        Column::Maps(all) => match all.column(key.text()) {
+            Some(column) => Ok((**column).clone()),
+            None => Ok(Column::nulls(all.len())),
+        },
         _ => {
             let values = (0..objects.len()).map(|row| property_of(&objects.get(row), key, cx));
             Ok(Column::of(values.collect::<Result<_, _>>()?))

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
 use telar_db::column::{Column, Nullable};
 use telar_db::query::{Columns, StatementKind, Summary};
@@ -27,14 +28,18 @@ use crate::value::cell;
 #[pyclass(frozen, sequence, module = "telar")]
 pub(crate) struct Result {
     columns: Arc<Columns>,
-    names: Arc<Names>,
+    /// Made when somebody asks for them.
+    names: PyOnceLock<Arc<Names>>,
     summary: Summary,
 }
 
 impl Result {
-    pub(crate) fn new(py: Python<'_>, (columns, summary): (Columns, Summary)) -> Self {
-        let names = Names::new(py, columns.names());
-        Self { columns: Arc::new(columns), names, summary }
+    pub(crate) fn new((columns, summary): (Columns, Summary)) -> Self {
+        Self { columns: Arc::new(columns), names: PyOnceLock::new(), summary }
+    }
+
+    fn names(&self, py: Python<'_>) -> &Arc<Names> {
+        self.names.get_or_init(py, || Names::new(py, self.columns.names()))
     }
 
     fn tuple<'py>(&self, py: Python<'py>, row: usize) -> PyResult<Bound<'py, PyTuple>> {
@@ -54,9 +59,9 @@ impl Result {
     /// The number of a column that is named or counted, from the end if it is negative.
     fn position(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
         if let Ok(name) = key.cast::<PyString>() {
-            return self.names.position(key.py(), name);
+            return self.names(key.py()).position(key.py(), name);
         }
-        index(key.extract()?, self.names.list().len(), "columns")
+        index(key.extract()?, self.columns.names().len(), "columns")
     }
 }
 
@@ -86,7 +91,7 @@ impl Result {
     /// Names of the columns.
     #[getter]
     fn columns<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(py, self.names.list())
+        PyList::new(py, self.names(py).list())
     }
 
     fn __len__(&self) -> usize {
@@ -100,7 +105,7 @@ impl Result {
 
     fn __getitem__(&self, py: Python<'_>, at: isize) -> PyResult<Row> {
         let row = index(at, self.columns.row_count(), "rows")?;
-        Ok(Row::new(&self.names, self.tuple(py, row)?))
+        Ok(Row::new(self.names(py), self.tuple(py, row)?))
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> RowIterator {
@@ -118,7 +123,7 @@ impl Result {
         let mut rows = Vec::with_capacity(self.columns.row_count());
         for row in 0..self.columns.row_count() {
             let dict = PyDict::new(py);
-            for (column, name) in self.names.list().iter().enumerate() {
+            for (column, name) in self.names(py).list().iter().enumerate() {
                 dict.set_item(name, cell(py, &self.columns, column, row)?)?;
             }
             rows.push(dict);
@@ -129,7 +134,7 @@ impl Result {
     /// The only row; an error if there is another number of them.
     fn one(&self, py: Python<'_>) -> PyResult<Row> {
         match self.columns.row_count() {
-            1 => Ok(Row::new(&self.names, self.tuple(py, 0)?)),
+            1 => Ok(Row::new(self.names(py), self.tuple(py, 0)?)),
             rows => Err(PyValueError::new_err(format!("the result has {rows} rows, not one"))),
         }
     }
@@ -153,7 +158,7 @@ impl Result {
     ) -> PyResult<Bound<'py, PyList>> {
         let at = match column {
             Some(column) => self.position(column)?,
-            None => index(0, self.names.list().len(), "columns")?,
+            None => index(0, self.columns.names().len(), "columns")?,
         };
         let cells = (0..self.columns.row_count()).map(|row| cell(py, &self.columns, at, row));
         PyList::new(py, cells.collect::<PyResult<Vec<_>>>()?)
@@ -344,6 +349,6 @@ impl RowIterator {
             *next += 1;
             *next - 1
         };
-        Ok(Some(Row::new(&result.names, result.tuple(py, row)?)))
+        Ok(Some(Row::new(result.names(py), result.tuple(py, row)?)))
     }
 }

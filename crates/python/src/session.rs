@@ -62,7 +62,7 @@ impl Session {
     ) -> PyResult<Result> {
         let parameters = Parameters::new(parameters, named)?;
         let token = _token.map(Bound::get);
-        Ok(Result::new(py, self.held.runner()?.run(py, text, &parameters, token)?))
+        Ok(Result::new(self.held.runner()?.run(py, text, &parameters, token)?))
     }
 
     /// Runs a statement and returns its rows as they come: for results that are larger than memory,

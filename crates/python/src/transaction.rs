@@ -106,7 +106,7 @@ impl Transaction {
             }
         };
         *self.state.lock() = State::Open(transaction);
-        Ok(Result::new(py, done.map_err(|e| of_query(py, &e))?))
+        Ok(Result::new(done.map_err(|e| of_query(py, &e))?))
     }
 
     /// Commits, and returns the commit timestamp.

@@ -1,7 +1,7 @@
 # Entry points. Each is a thin call, so that the same command line works without make.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt bench
+.PHONY: help demo test wheel fmt bench
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -12,6 +12,9 @@ demo: ## build the telar binary and run its demonstration
 
 test: ## run every check of the project, as CI does
 	tools/test.sh
+
+wheel: ## build the Python package into target/python/wheels
+	tools/python.sh --wheel
 
 fmt: ## format all Rust code
 	cargo fmt --all

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Builds the Python package and tests it as a user gets it: the wheel, in an environment of its own.
 #
-#   tools/python.sh [--profile PROFILE] [PYTEST ARGUMENT]...
+#   tools/python.sh [PYTEST ARGUMENT]...
+#   tools/python.sh --wheel
 #
-# The profile is Cargo's, `dev` unless it is said. Python is $PYTHON, or python3.11, or python3. The
+# Tests are of a debug build; with --wheel it is a release build, and nothing is tested. Python is $PYTHON, or python3.11, or python3. The
 # wheel goes to target/python/wheels. Ends with the sum in the form of `cargo test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -16,10 +17,7 @@ PACKAGES=("maturin==1.16.0" "pytest==9.2.0" "pytest-timeout==2.4.0" "hypothesis=
     "tzdata==2026.6")
 
 profile=dev
-if [[ ${1:-} == --profile ]]; then
-    profile=$2
-    shift 2
-fi
+if [[ ${1:-} == --wheel ]]; then profile=release; fi
 python=${PYTHON:-$(command -v python3.11 || command -v python3)}
 
 mkdir -p "$target/python"
@@ -40,11 +38,20 @@ if [[ ! -e $environment.done || $(<"$environment.done") != "${PACKAGES[*]}" ]]; 
     printf '%s' "${PACKAGES[*]}" >"$environment.done"
 fi
 
-rm -rf "$target/python/wheels"
-(cd crates/python && VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target "$environment/bin/maturin" build --quiet \
-    --locked --profile "$profile" --out "$target/python/wheels" 2>&1 | grep -vE '^(🍹|🐍|🔗|📦)' || true)
+wheels=$target/python/wheels
+if [[ $profile == dev ]]; then wheels=$target/python/debug; fi
+rm -rf "$wheels"
+if ! (cd crates/python && VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target "$environment/bin/maturin" build --quiet \
+    --locked --profile "$profile" --out "$wheels") >"$target/python/build.log" 2>&1; then
+    cat "$target/python/build.log"
+    exit 1
+fi
+if [[ $profile == release ]]; then
+    ls -l "$wheels"
+    exit 0
+fi
 "$environment/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps \
-    "$target"/python/wheels/telar-*.whl
+    "$wheels"/telar-*.whl
 
 # Away from the sources, so that what is imported is the wheel.
 cd "$target/python"

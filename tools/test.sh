@@ -88,6 +88,8 @@ step tests cargo test --workspace --locked --no-fail-fast
 step openapi tools/openapi.sh
 # Neo4j's drivers and the TCK over Bolt, against the binary that the tests have just built.
 step drivers tools/drivers.sh "$target/debug/telar"
+# The wheel in an environment of its own.
+step python tools/python.sh
 for arguments in "${FEATURE_TESTS[@]}"; do
     # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
     read -r -a words <<<"$arguments"

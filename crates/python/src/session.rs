@@ -130,6 +130,14 @@ impl Session {
         unreachable!("INVARIANT: the last try returns")
     }
 
+    /// Graph algorithms as methods: `db.algo.page_rank(nodes='Account', relationships='PAYS')`. The
+    /// result is a frame with a row for each node, pair or path.
+    #[getter]
+    fn algo(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        let algorithms = slf.py().import("telar._algorithms")?.getattr("Algorithms")?;
+        Ok(algorithms.call1((slf,))?.unbind())
+    }
+
     fn __enter__(slf: Py<Self>) -> Py<Self> {
         slf
     }

@@ -53,7 +53,7 @@ def blocks(page):
             inside[2].append(line)
 
 
-PAGES = [ROOT / "docs/python.md", ROOT / "crates/python/README.md"]
+PAGES = [ROOT / "docs/python.md", ROOT / "crates/python/README.md", ROOT / "README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -1,6 +1,7 @@
 //! A whole result as columns: what programs keep that look at columns rather than at rows.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use telar_graph::column::Column;
@@ -121,15 +122,15 @@ impl Columns {
     }
 
     fn keep_node(&mut self, vertex: VertexId, rows: &Rows<'_>) -> Result<(), QueryError> {
-        if !self.nodes.contains_key(&vertex) {
-            self.nodes.insert(vertex, rows.node(vertex)?);
+        if let Entry::Vacant(place) = self.nodes.entry(vertex) {
+            place.insert(rows.node(vertex)?);
         }
         Ok(())
     }
 
     fn keep_relationship(&mut self, edge: EdgeId, rows: &Rows<'_>) -> Result<(), QueryError> {
-        if !self.relationships.contains_key(&edge) {
-            self.relationships.insert(edge, rows.relationship(edge)?);
+        if let Entry::Vacant(place) = self.relationships.entry(edge) {
+            place.insert(rows.relationship(edge)?);
         }
         Ok(())
     }

@@ -134,3 +134,59 @@ proptest! {
         assert_same(&Column::pick(&[&a, &b], &places), &picked);
     }
 }
+
+/// Rows of a table with these keys.
+fn table(keys: &[&str], rows: &[Value]) -> (Column, Vec<Value>) {
+    let columns = keys.iter().map(|key| (Arc::from(*key), Column::of(rows.to_vec())));
+    let maps = rows.iter().map(|v| Value::map(keys.iter().map(|key| (*key, v.clone()))));
+    (Column::Maps(Maps::new(columns)), maps.collect())
+}
+
+proptest! {
+    #[test]
+    fn maps_hold_what_lists_of_maps_do(
+        first in values(),
+        more in values(),
+        other in values(),
+        write in (any::<prop::sample::Index>(), 0..8_u8, -9..9_i64),
+        rows in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
+    ) {
+        let (mut column, mut model) = table(&["a", "b"], &first);
+        assert_same(&column, &model);
+        let (same, same_model) = table(&["a", "b"], &more);
+        column.append(&same);
+        model.extend(same_model);
+        assert!(matches!(column, Column::Maps(_)));
+        assert_same(&column, &model);
+        if let Column::Maps(maps) = &column {
+            let b: Vec<Value> = first.iter().chain(&more).cloned().collect();
+            assert_same(maps.column("b").expect("it has the key"), &b);
+            assert!(maps.column("c").is_none());
+        }
+        let rows: Vec<u32> = match model.len() {
+            0 => Vec::new(),
+            len => rows.iter().map(|row| row.index(len) as u32).collect(),
+        };
+        let picked: Vec<Value> = rows.iter().map(|row| model[*row as usize].clone()).collect();
+        assert_same(&column.gather(&rows), &picked);
+        let half = model.len() / 2;
+        assert_same(&column.slice(half, model.len()), &model[half..]);
+        let places: Vec<(u32, u32)> = rows.iter().map(|row| (0, *row)).collect();
+        assert_same(&Column::pick(&[&column], &places), &picked);
+
+        let (odd, odd_model) = table(&["b", "a"], &other);
+        column.append(&odd);
+        model.extend(odd_model);
+        assert_same(&column, &model);
+        column.push_nulls(2);
+        model.extend([Value::Null, Value::Null]);
+        let (at, kind, n) = write;
+        let (row, value) = (at.index(model.len()), value(kind, n));
+        column.set(row, &value);
+        model[row] = value;
+        assert_same(&column, &model);
+        let mut packed = Column::packed();
+        packed.append(&same);
+        assert_same(&packed, &table(&["a", "b"], &more).1);
+    }
+}

@@ -5,6 +5,8 @@ from typing import Any, Concatenate, Literal, TypeVar, final, overload
 
 from typing_extensions import disjoint_base
 
+from ._algorithms import Algorithms
+
 import igraph  # type: ignore[import-untyped,import-not-found]
 import networkx  # type: ignore[import-untyped,import-not-found]
 import numpy  # type: ignore[import-not-found]
@@ -74,6 +76,8 @@ class Session:
         self, text: str, parameters: Mapping[str, Any] | None = None, /, **named: Any
     ) -> Stream: ...
     def transaction(self) -> Transaction: ...
+    @property
+    def algo(self) -> Algorithms: ...
     def write(
         self,
         work: Callable[Concatenate[Transaction, ...], _T],

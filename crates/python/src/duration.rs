@@ -4,6 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use telar_db::value;
 
 /// An amount of time: months, days, seconds and nanoseconds, none of which has a fixed number of
@@ -66,10 +67,10 @@ impl Duration {
         format!("Duration('{}')", self.0)
     }
 
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (i64, i64, i64, u32))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let it = &slf.get().0;
-        let class = slf.get_type().into_any().unbind();
-        Ok((class, (it.months(), it.days(), it.seconds(), it.nanos())))
+        let parts = (it.months(), it.days(), it.seconds(), it.nanos());
+        (slf.get_type(), parts).into_pyobject(slf.py())
     }
 }
 

@@ -17,6 +17,9 @@ use telar_db::query::Columns;
 
 use crate::error::of_query;
 
+/// Columns, each with its name.
+pub(crate) type NamedColumns = Vec<(Arc<str>, Column)>;
+
 /// The name of capsules with a stream, as the interface says.
 const STREAM: &std::ffi::CStr = c"arrow_array_stream";
 
@@ -70,7 +73,7 @@ fn columns_of(
 }
 
 /// The columns of a frame for a parameter; none if it is no frame, or has no columns.
-pub(crate) fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<(Arc<str>, Column)>>> {
+pub(crate) fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedColumns>> {
     // PERF: `bench/python/point.py`: most parameters are plain values.
     if given.is_exact_instance_of::<PyString>() || given.is_exact_instance_of::<PyInt>() {
         return Ok(None);

@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use telar_db::value::{self, Srid};
 
 /// A point: two or three coordinates in one of four reference systems, by their EPSG number
@@ -67,12 +68,10 @@ impl Point {
         format!("Point({}srid={})", coordinates.collect::<String>(), self.srid())
     }
 
-    fn __reduce__(slf: &Bound<'_, Self>) -> PyResult<(Py<PyAny>, (Py<PyAny>, Py<PyAny>))> {
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyTuple>> {
         let py = slf.py();
         let make = py.import("telar")?.getattr("_point")?;
-        let it = slf.get();
-        let parts = (it.0.coordinates().to_vec(), it.srid());
-        let (coordinates, srid) = (parts.0.into_pyobject(py)?, parts.1.into_pyobject(py)?);
-        Ok((make.unbind(), (coordinates.into_any().unbind(), srid.into_any().unbind())))
+        let point = slf.get().0;
+        (make, (point.coordinates().to_vec(), point.srid().get())).into_pyobject(py)
     }
 }

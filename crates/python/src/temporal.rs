@@ -77,14 +77,19 @@ impl Temporal {
     }
 }
 
+/// Year, month and day.
+type Ymd = (i32, u8, u8);
+/// Hour, minute, second and microsecond.
+type Hms = (u8, u8, u8, u32);
+
 /// Year, month and day, if `datetime` has them.
-fn ymd(date: Date) -> Option<(i32, u8, u8)> {
+fn ymd(date: Date) -> Option<Ymd> {
     (1..=9999).contains(&date.year()).then(|| date.year_month_day())
 }
 
 /// Hour, minute, second and microsecond, if there is nothing between microseconds.
-fn hms(time: LocalTime) -> Option<(u8, u8, u8, u32)> {
-    let micros = (time.nanosecond() % 1000 == 0).then(|| time.nanosecond() / 1000)?;
+fn hms(time: LocalTime) -> Option<Hms> {
+    let micros = (time.nanosecond().is_multiple_of(1000)).then(|| time.nanosecond() / 1000)?;
     Some((time.hour(), time.minute(), time.second(), micros))
 }
 
@@ -98,7 +103,7 @@ static ZONE_INFO: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 fn zone<'py>(
     py: Python<'py>,
     at: &DateTime,
-    (date, time): ((i32, u8, u8), (u8, u8, u8, u32)),
+    (date, time): (Ymd, Hms),
 ) -> PyResult<(Bound<'py, PyTzInfo>, bool)> {
     let fixed = fixed(py, at.offset())?;
     let Some(name) = at.zone() else { return Ok((fixed, false)) };

@@ -74,8 +74,8 @@ pub(crate) fn to_python<'py>(
         | Value::Time(_)
         | Value::LocalDateTime(_)
         | Value::DateTime(_) => temporal::to_python(py, value),
-        Value::Duration(duration) => Duration((**duration).clone()).into_bound_py_any(py),
-        Value::Point(point) => Point((**point).clone()).into_bound_py_any(py),
+        Value::Duration(duration) => Duration(**duration).into_bound_py_any(py),
+        Value::Point(point) => Point(**point).into_bound_py_any(py),
         Value::Vertex(vertex) => Node::new(*vertex, columns).into_bound_py_any(py),
         Value::Edge(edge) => Relationship::new(**edge, columns).into_bound_py_any(py),
         Value::Path(path) => Path::new(path, columns).into_bound_py_any(py),
@@ -193,10 +193,10 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
         return Ok(Value::Duration(duration.into()));
     }
     if let Ok(duration) = given.cast::<Duration>() {
-        return Ok(Value::Duration(duration.get().0.clone().into()));
+        return Ok(Value::Duration(duration.get().0.into()));
     }
     if let Ok(point) = given.cast::<Point>() {
-        return Ok(Value::Point(point.get().0.clone().into()));
+        return Ok(Value::Point(point.get().0.into()));
     }
     if let Ok(at) = given.cast::<Temporal>() {
         return Ok(at.get().0.clone());

@@ -78,6 +78,12 @@ pub struct FileOptions {
     pub delimiter: u8,
     /// CSV: types of columns, by name, which are else guessed.
     pub types: Vec<(String, String)>,
+    /// JSON: whether each row is one value, in a single column, and not a column for each key.
+    /// Default: false.
+    pub whole: bool,
+    /// JSON: whether what JSON has no type for is written with the name of its type, to be read
+    /// back as it was. Default: false.
+    pub typed: bool,
     /// Compression that is written: `none`, `gzip`, `zstd`, `snappy`; the usual of the format if
     /// it is not said.
     pub compression: Option<String>,
@@ -88,7 +94,8 @@ impl FileOptions {
     #[must_use]
     pub fn new(format: FileFormat) -> Self {
         let (types, compression) = (Vec::new(), None);
-        Self { format, header: true, delimiter: b',', types, compression }
+        let (header, whole, typed) = (true, false, false);
+        Self { format, header, delimiter: b',', types, whole, typed, compression }
     }
 }
 

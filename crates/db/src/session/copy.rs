@@ -199,14 +199,15 @@ impl Drop for Unfinished {
 }
 
 /// Rows of a query on their way into a file.
-struct ToFile<'f> {
-    open: &'f mut dyn FnMut(&[Arc<str>]) -> Result<Box<dyn TableWriter>, QueryError>,
+struct ToFile<F> {
+    /// Makes the file, once the names of the columns are known.
+    open: F,
     writer: Option<Box<dyn TableWriter>>,
     rows: u64,
     columns: usize,
 }
 
-impl Sink for ToFile<'_> {
+impl<F: FnMut(&[Arc<str>]) -> Result<Box<dyn TableWriter>, QueryError>> Sink for ToFile<F> {
     fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
         self.columns = columns.len();
         self.writer = Some((self.open)(columns)?);
@@ -335,7 +336,7 @@ impl Session {
         let target = export_path(&began.limits, &file).map_err(|e| file_error(&file, e))?;
         let files = Arc::clone(&self.runtime.procedures().files);
         let mut made = None;
-        let mut open = |columns: &[Arc<str>]| {
+        let open = |columns: &[Arc<str>]| {
             for (at, name) in columns.iter().enumerate() {
                 if columns[..at].contains(name) {
                     let text = format!("two columns are called '{name}'");
@@ -347,11 +348,11 @@ impl Session {
             made = Some(unfinished);
             files.write(to, &file, columns, &format)
         };
-        let mut sink = ToFile { open: &mut open, writer: None, rows: 0, columns: 0 };
+        let mut sink = ToFile { open, writer: None, rows: 0, columns: 0 };
         let summary = self
             .read(plan, parameters, began, |graph, inputs| plan.stream(graph, inputs, &mut sink))?;
-        let rows = sink.rows;
-        if let Some(writer) = sink.writer.take() {
+        let ToFile { writer, rows, .. } = sink;
+        if let Some(writer) = writer {
             writer.finish()?;
         }
         if let Some(unfinished) = made {

@@ -8,6 +8,7 @@
 //! [`collect`] runs a statement and returns its result; [`stream`] hands batches on while the query
 //! goes on; a [`BatchBuilder`] takes rows from any [`Sink`]. Which type a
 //! column has: [`builder`]. The other way, from arrays to columns: [`reader`].
+//! Arrays that lose nothing, for files: [`exact`].
 //!
 //! # Examples
 //! ```
@@ -26,6 +27,7 @@
 //! ```
 
 pub mod builder;
+pub mod exact;
 mod kind;
 pub mod reader;
 

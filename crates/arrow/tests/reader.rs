@@ -24,7 +24,7 @@ fn shown(array: &dyn Array) -> Vec<String> {
 }
 
 fn shown_as(array: &dyn Array, field: &Field) -> Vec<String> {
-    let column = column(array, field).unwrap();
+    let column = column(array, field).expect("it has values");
     assert_eq!(column.len(), array.len());
     (0..column.len()).map(|row| telar_db::query::literal(&column.get(row))).collect()
 }

@@ -115,6 +115,8 @@ pub enum StatementKind {
     Terminate(Box<Terminate>),
     /// `SHOW` and `TERMINATE TRANSACTIONS`, one after the other.
     Transactions(Box<TransactionCommands>),
+    /// `COPY`
+    Copy(Box<CopyCommand>),
     /// Users, roles, databases.
     Administration(Box<Administration>),
 }

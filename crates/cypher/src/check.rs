@@ -18,8 +18,8 @@ mod expressions;
 mod patterns;
 
 use crate::ast::{
-    Call, CallSubquery, Clause, CommandOutput, Concurrency, Expr, ExprKind, LabelRef, Literal,
-    Projection, ProjectionItem, Query, RemoveItemKind, SetItem, SetItemKind, ShowTarget,
+    Call, CallSubquery, Clause, CommandOutput, Concurrency, CopyWhat, Expr, ExprKind, LabelRef,
+    Literal, Projection, ProjectionItem, Query, RemoveItemKind, SetItem, SetItemKind, ShowTarget,
     SingleQuery, Statement, StatementKind, SubqueryKind, SubqueryScope,
 };
 use crate::diagnostic::{Detail, Diagnostic, Diagnostics};
@@ -61,6 +61,13 @@ pub(crate) fn check(statement: &Statement) -> Result<(), Diagnostics> {
         StatementKind::CreateIndex(index) => checker.optional(index.options.as_ref()),
         StatementKind::CreateConstraint(constraint) => {
             checker.optional(constraint.options.as_ref());
+        }
+        StatementKind::Copy(copy) => {
+            if let CopyWhat::Out(query) = &copy.what {
+                checker.query(query, Place::Outermost);
+            }
+            checker.value(&copy.file);
+            copy.options.iter().for_each(|(_, value)| checker.value(value));
         }
         StatementKind::Drop(_) | StatementKind::Administration(_) => {}
     }
@@ -432,7 +439,7 @@ fn ends_with_nothing(last: &Clause, alone: bool) -> Option<&'static str> {
         Clause::Let(_) => Some("LET"),
         Clause::Filter(_) => Some("FILTER"),
         Clause::Unwind(_) => Some("UNWIND"),
-        Clause::LoadCsv(_) => Some("LOAD CSV"),
+        Clause::LoadCsv(_) => Some("LOAD"),
         Clause::Use(_) => Some("USE"),
         Clause::Call(call) if call.yields.is_some() && !alone => Some("CALL and YIELD"),
         Clause::CallSubquery(call) => {

@@ -136,7 +136,7 @@ impl<'a> Generator<'a> {
 
     pub(crate) fn statement(&mut self) -> Statement {
         let mode = self.one_of(&[Mode::Run, Mode::Explain, Mode::Profile]);
-        let kind = match self.pick(9) {
+        let kind = match self.pick(10) {
             0..=3 => {
                 let at = self.maybe(Self::expr);
                 StatementKind::Query { at, query: self.query() }
@@ -145,6 +145,7 @@ impl<'a> Generator<'a> {
             5 => StatementKind::CreateConstraint(Box::new(self.create_constraint())),
             6 => StatementKind::Drop(self.drop_command()),
             7 => StatementKind::Administration(Box::new(self.administration())),
+            8 => StatementKind::Copy(Box::new(self.copy())),
             _ if self.chance() && self.chance() => {
                 StatementKind::Transactions(Box::new(self.transaction_commands()))
             }
@@ -156,7 +157,7 @@ impl<'a> Generator<'a> {
         Statement { mode, graph, kind, span: Span::default() }
     }
 
-    fn query(&mut self) -> Query {
+    pub(crate) fn query(&mut self) -> Query {
         self.deeper(|g| {
             let first = g.single_query();
             let all = g.chance();

@@ -12,6 +12,7 @@
 mod administration;
 mod call;
 mod clause;
+mod copy;
 mod cursor;
 mod expression;
 mod label;

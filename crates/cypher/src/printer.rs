@@ -44,6 +44,7 @@ impl Display for Statement {
             StatementKind::Show(command) => command::show(f, command),
             StatementKind::Terminate(command) => command::terminate(f, command),
             StatementKind::Transactions(all) => command::transactions(f, all),
+            StatementKind::Copy(command) => command::copy(f, command),
             StatementKind::Administration(command) => administration::administration(f, command),
         }
     }

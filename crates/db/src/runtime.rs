@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 use telar_engine::{Engine, WeakEngine};
-use telar_query::{Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, Workers};
+use telar_query::{
+    Files, Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, Workers,
+};
 
 use crate::plans::{PlanUses, Plans};
 
@@ -55,6 +57,13 @@ impl Runtime {
     #[must_use]
     pub fn with_workers(self, workers: Arc<Workers>) -> Self {
         Self { workers, ..self }
+    }
+
+    /// The same, whose statements read and write files of these formats.
+    #[must_use]
+    pub fn with_files(mut self, files: Arc<dyn Files>) -> Self {
+        self.procedures.files = files;
+        self
     }
 
     /// The threads that help long queries.

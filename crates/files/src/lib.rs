@@ -1,1 +1,101 @@
-//! Files of rows.
+//! Files of rows: CSV, JSON lines, Parquet and Arrow IPC, as batches of typed columns.
+//!
+//! ```text
+//!  file ── text.rs ──► UTF-8 ──┬─ csv.rs, guess.rs ─┐
+//!     │                        └─ json.rs ──────────┤
+//!     ├─ parquet.rs ─► record batches ─┐            ├──► Vec<Column>: a TableReader
+//!     └─ ipc.rs ─────► record batches ─┴─ telar_arrow::reader ─┘
+//!
+//!  columns: a TableWriter ──► csv.rs, json.rs ──► text
+//!                         └─► shaped.rs ─ telar_arrow::exact ─► record batches ─► parquet, ipc
+//! ```
+//!
+//! [`formats`] is what a [`Runtime`](telar_db::Runtime) is given, so that statements can read and
+//! write all formats. Parquet and Arrow IPC keep every value as it is, JSON lines do when they are
+//! told to, CSV is what others expect (docs/files.md).
+//!
+//! What is wrong in a file is an error with its name and the line or row; a damaged file is never a
+//! panic.
+
+mod csv;
+mod guess;
+mod ipc;
+mod json;
+mod parquet;
+mod shaped;
+mod text;
+
+use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use telar_db::query::{
+    ErrorKind, FileFormat, FileOptions, Files, QueryError, TableReader, TableWriter,
+};
+
+pub use guess::{ColumnType, guess};
+
+/// Rows of a batch.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// All formats.
+#[must_use]
+pub fn formats() -> Arc<dyn Files> {
+    Arc::new(Formats)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Formats;
+
+impl Files for Formats {
+    fn read(
+        &self,
+        file: File,
+        name: &str,
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableReader>, QueryError> {
+        Ok(match options.format {
+            FileFormat::Csv => Box::new(csv::CsvReader::new(file, name, options)?),
+            FileFormat::Json => Box::new(json::JsonReader::new(file, name, options)?),
+            FileFormat::Parquet => Box::new(parquet::ParquetReader::new(file, name)?),
+            FileFormat::Arrow => Box::new(ipc::IpcReader::new(file, name)?),
+        })
+    }
+
+    fn write(
+        &self,
+        file: File,
+        name: &str,
+        columns: &[Arc<str>],
+        options: &FileOptions,
+    ) -> Result<Box<dyn TableWriter>, QueryError> {
+        Ok(match options.format {
+            FileFormat::Csv => Box::new(csv::CsvWriter::new(file, name, columns, options)?),
+            FileFormat::Json => Box::new(json::JsonWriter::new(file, name, columns, options)?),
+            FileFormat::Parquet | FileFormat::Arrow => {
+                Box::new(shaped::ShapedWriter::new(file, name, columns, options)?)
+            }
+        })
+    }
+}
+
+/// A file that cannot be read or written.
+fn failed(name: &str, what: impl std::fmt::Display) -> QueryError {
+    let (kind, detail) = (ErrorKind::ExternalResource, "ExternalResourceFailed");
+    QueryError::runtime(kind, detail, format!("{name}: {what}"))
+}
+
+/// An option that is not for a file.
+fn wrong_option(name: &str, what: impl std::fmt::Display) -> QueryError {
+    QueryError::runtime(ErrorKind::Argument, "FileOption", format!("{name}: {what}"))
+}
+
+/// Runs a decoder. One that gives up by a panic has met bytes that its authors did not think of:
+/// the file is damaged.
+fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, QueryError>) -> Result<T, QueryError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+        Err(failed(name, format!("the file is damaged ({text})")))
+    })
+}

@@ -6,9 +6,9 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use telar_db::Session as EngineSession;
 use telar_db::maintenance::BackupOptions;
 use telar_db::query::Limits;
+use telar_db::{Runtime, Session as EngineSession};
 
 use crate::error::{ClosedError, of_engine};
 use crate::fork::Process;
@@ -107,7 +107,8 @@ impl Held {
 /// is on disk at most 50 ms later. `memory_limit`: bytes of memory for the graph; above it, what is
 /// on disk is read again when it is touched. `history`: seconds for which the past stays readable
 /// (`AT TIMESTAMP`). `checkpoint_bytes`: log after which a checkpoint is written. `import_folder`:
-/// below which statements may read files, the current folder unless it is said.
+/// below which statements may read files, the current folder unless it is said; `export_folder`:
+/// below which they may write files, the same unless it is said.
 ///
 /// >>> import telar
 /// >>> with telar.open() as db:
@@ -116,7 +117,8 @@ impl Held {
 /// 'Bob'
 #[pyfunction]
 #[pyo3(signature = (path = None, *, durability = "full", memory_limit = None, history = None,
-                    checkpoint_bytes = None, import_folder = None))]
+                    checkpoint_bytes = None, import_folder = None, export_folder = None))]
+#[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn open(
     py: Python<'_>,
     path: Option<PathBuf>,
@@ -125,6 +127,7 @@ pub(crate) fn open(
     history: Option<f64>,
     checkpoint_bytes: Option<u64>,
     import_folder: Option<PathBuf>,
+    export_folder: Option<PathBuf>,
 ) -> PyResult<Py<Database>> {
     let opening = Opening { durability, memory_limit, history, checkpoint_bytes };
     let settings = opening.settings()?;
@@ -134,8 +137,11 @@ pub(crate) fn open(
     });
     let database = database.map_err(|e| of_engine(&e))?;
     let import_folder = import_folder.or_else(|| std::env::current_dir().ok());
-    let limits = Limits { import_folder, ..Limits::default() };
-    let runner = Runner::new(py, EngineSession::new(&database).with_limits(limits));
+    let export_folder = export_folder.or_else(|| import_folder.clone());
+    let limits = Limits { import_folder, export_folder, ..Limits::default() };
+    let runtime = Arc::new(Runtime::default().with_files(telar_files::formats()));
+    let session = EngineSession::with_runtime(&database, runtime).with_limits(limits);
+    let runner = Runner::new(py, session);
     let opened = Arc::new(Opened {
         process: Process::current(),
         database: Mutex::new(Some(database)),

@@ -11,12 +11,18 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
 
 use std::sync::Arc;
+
+use rustix::fs::OFlags;
 
 use crate::batch::Column;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::sink::Rows;
+use crate::watch::Limits;
 
 /// A format of files of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +84,12 @@ pub struct FileOptions {
     pub delimiter: u8,
     /// CSV: types of columns, by name, which are else guessed.
     pub types: Vec<(String, String)>,
+    /// JSON: whether each row is one value, in a single column, and not a column for each key.
+    /// Default: false.
+    pub whole: bool,
+    /// JSON: whether what JSON has no type for is written with the name of its type, to be read
+    /// back as it was. Default: false.
+    pub typed: bool,
     /// Compression that is written: `none`, `gzip`, `zstd`, `snappy`; the usual of the format if
     /// it is not said.
     pub compression: Option<String>,
@@ -88,7 +100,8 @@ impl FileOptions {
     #[must_use]
     pub fn new(format: FileFormat) -> Self {
         let (types, compression) = (Vec::new(), None);
-        Self { format, header: true, delimiter: b',', types, compression }
+        let (header, whole, typed) = (true, false, false);
+        Self { format, header, delimiter: b',', types, whole, typed, compression }
     }
 }
 
@@ -182,4 +195,100 @@ impl Files for NoFiles {
     ) -> Result<Box<dyn TableWriter>, QueryError> {
         Err(unknown(options.format))
     }
+}
+
+/// Opens a file to read. What is no regular file may have no end, or nothing to read for ever: it
+/// is opened without waiting, and refused.
+///
+/// # Errors
+/// If it cannot be opened, or is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
+    }
+}
+
+/// The path of an address, `file:///name` or a plain path, below a folder.
+fn relative(address: &str, folder: &str) -> Result<PathBuf, String> {
+    let path = match address.split_once("://") {
+        Some(("file", path)) => percent_decoded(path).ok_or("its % escapes are broken")?,
+        Some((scheme, _)) => return Err(format!("{scheme} addresses are not allowed")),
+        None => address.to_owned(),
+    };
+    let path = PathBuf::from(path.trim_start_matches('/'));
+    match path.components().all(|part| matches!(part, Component::Normal(_))) {
+        true => Ok(path),
+        false => Err(format!("the path leaves the {folder}")),
+    }
+}
+
+/// A folder of the settings, without links.
+fn settled(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    let folder = folder.canonicalize().map_err(|e| format!("the {name}: {e}"))?;
+    if folder.is_dir() { Ok(folder) } else { Err(format!("the {name} is no folder")) }
+}
+
+/// File at an address that a statement reads: below the import folder.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn import_path(limits: &Limits, address: &str) -> Result<PathBuf, String> {
+    const FOLDER: &str = "import folder (import.folder)";
+    let Some(folder) = &limits.import_folder else {
+        let message = "no import folder is set: import.folder names it (--import-folder in the \
+                       shell, Limits::import_folder)";
+        return Err(message.into());
+    };
+    let path = relative(address, FOLDER)?;
+    // Links in the folder may lead elsewhere.
+    let folder = settled(folder, FOLDER)?;
+    let file = folder.join(path).canonicalize().map_err(|e| e.to_string())?;
+    match file.starts_with(&folder) {
+        true => Ok(file),
+        false => Err(format!("the path leaves the {FOLDER}")),
+    }
+}
+
+/// File at an address that a statement makes: below the export folder, in a folder that is there.
+///
+/// # Errors
+/// What is wrong with it, for people.
+pub fn export_path(limits: &Limits, address: &str) -> Result<PathBuf, String> {
+    const FOLDER: &str = "export folder (export.folder)";
+    let Some(folder) = &limits.export_folder else {
+        let message = "no export folder is set: export.folder names it (--export-folder in the \
+                       shell, Limits::export_folder)";
+        return Err(message.into());
+    };
+    let path = relative(address, FOLDER)?;
+    let folder = settled(folder, FOLDER)?;
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err("the path names no file".into());
+    };
+    let parent = folder.join(parent).canonicalize().map_err(|e| e.to_string())?;
+    match parent.starts_with(&folder) {
+        true => Ok(parent.join(name)),
+        false => Err(format!("the path leaves the {FOLDER}")),
+    }
+}
+
+/// Text with its percent escapes decoded: `%20` is a space. `None` if one is malformed.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        rest = more;
+        bytes.push(match first {
+            b'%' => {
+                let digits = std::str::from_utf8(more.get(..2)?).ok()?;
+                rest = &more[2..];
+                u8::from_str_radix(digits, 16).ok()?
+            }
+            byte => *byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
 }

@@ -85,7 +85,7 @@ pub use planning::Planning;
 pub use predicate::{Predicate, Read};
 pub use procedure::CallContext;
 pub use procedure::{Procedure, Procedures};
-pub use query::{At, Prepared, prepare};
+pub use query::{At, Copying, Prepared, prepare};
 pub use query_error::{ErrorKind, Phase, Position, QueryError};
 pub use result::{Counters, QueryResult, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};

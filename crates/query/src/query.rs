@@ -1,5 +1,6 @@
 //! From a text to its result.
 
+mod copied;
 mod nested;
 
 use std::collections::{BTreeSet, HashMap};
@@ -33,6 +34,8 @@ use crate::sink::{Kept, Output, Sink, Streamed, Summary};
 use crate::stack::with_stack;
 use crate::tables::Tables;
 use crate::watch::{self, Limits, sizes, watched};
+
+pub use copied::Copying;
 
 /// A query that was read, checked and planned. It can run any number of times, with other
 /// parameters, on any later state of the same database.
@@ -225,6 +228,10 @@ impl Prepared {
         if let Some(command) = &self.bound.administration {
             return administration::describe(command, &self.text);
         }
+        if self.bound.copy.as_ref().is_some_and(|copy| copy.into.is_some()) {
+            let details = self.text.to_string();
+            return PlanDescription { operator: "CopyFrom", details, ..PlanDescription::default() };
+        }
         let (names, counts) = (&self.physical.names[..], Counts::of(graph));
         Explainer { names, counts, measured }.describe(&self.physical.plan)
     }
@@ -339,6 +346,7 @@ impl Prepared {
                 notifications: self.notifications(graph),
             });
         }
+        self.check_copies()?;
         self.check_parameters(inputs.parameters, inputs.tables)?;
         output.columns(columns)?;
         if let Some(command) = &self.bound.command {

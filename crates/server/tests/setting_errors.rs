@@ -154,6 +154,8 @@ fn by_statement() -> Vec<(&'static str, String)> {
         ("import.folder", &[], "LOAD CSV FROM 'file:///x.csv' AS row RETURN row"),
         ("import.folder", &["import.folder=/tmp"], "LOAD CSV FROM '../x.csv' AS row RETURN row"),
         ("import.folder", &["import.folder=/dev/null"], "LOAD CSV FROM 'x.csv' AS row RETURN row"),
+        ("export.folder", &[], "COPY (RETURN 1 AS x) TO 'x.parquet'"),
+        ("export.folder", &["export.folder=/dev/null"], "COPY (RETURN 1 AS x) TO 'x.csv'"),
         ("backup.folder", &[], "CALL telar.backup('monday')"),
         ("store.retention", &["store.retention=off"], "AT TIMESTAMP 0 MATCH (n) RETURN n"),
         ("store.memory", &[], "CREATE DATABASE other; STOP DATABASE other"),

@@ -18,7 +18,7 @@ const EDGES: [(&str, &[&str]); 15] = [
     ("telar-db", &["telar-graph", "telar-engine", "telar-query", "telar-algo"]),
     ("telar-arrow", &["telar-db"]),
     ("telar-files", &["telar-db", "telar-arrow"]),
-    ("telar-python", &["telar-db", "telar-arrow"]),
+    ("telar-python", &["telar-db", "telar-arrow", "telar-files"]),
     ("telar-cli", &["telar-graph"]),
     ("telar-generate", &["telar-graph"]),
     ("telar-cluster", &["telar-graph", "telar-engine"]),

@@ -538,10 +538,42 @@ pub enum OnError {
     Continue,
 }
 
-/// `LOAD CSV [WITH HEADERS] FROM source AS variable [FIELDTERMINATOR terminator]`
+/// The format of a file in `LOAD`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoadFormat {
+    /// `CSV`
+    Csv,
+    /// `JSON`: a value in each line.
+    Json,
+    /// `PARQUET`
+    Parquet,
+    /// `ARROW`: Arrow IPC.
+    Arrow,
+}
+
+impl LoadFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Csv, Self::Json, Self::Parquet, Self::Arrow];
+
+    /// The word for the format.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Csv => "CSV",
+            Self::Json => "JSON",
+            Self::Parquet => "PARQUET",
+            Self::Arrow => "ARROW",
+        }
+    }
+}
+
+/// `LOAD format [WITH HEADERS] FROM source AS variable [FIELDTERMINATOR terminator]`
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadCsv {
-    /// The first row names the fields, and each row is a map; otherwise a list.
+    /// The format; only `CSV` has a terminator.
+    pub format: LoadFormat,
+    /// `CSV`: the first row names the fields, and each row is a map; otherwise a list. Rows of the
+    /// other formats have names either way.
     pub headers: bool,
     /// A string, the address of the file.
     pub source: Expr,

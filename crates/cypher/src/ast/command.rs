@@ -1,6 +1,6 @@
-//! Commands: indexes, constraints, SHOW, TERMINATE.
+//! Commands: indexes, constraints, SHOW, TERMINATE, COPY.
 
-use super::{Expr, Name, NameOrParameter, Projection, Return, TypeExpr};
+use super::{Expr, Name, NameOrParameter, Projection, Query, Return, TypeExpr};
 
 /// `CREATE kind INDEX name IF NOT EXISTS FOR ... ON ... OPTIONS {...}`
 #[derive(Debug, Clone, PartialEq)]
@@ -286,4 +286,25 @@ pub struct Terminate {
     pub ids: Vec<Expr>,
     /// What is made of the rows.
     pub output: CommandOutput,
+}
+
+/// `COPY names FROM file (options)`, `COPY (query) TO file (options)`
+#[derive(Debug, Clone, PartialEq)]
+pub struct CopyCommand {
+    /// What is copied, and which way.
+    pub what: CopyWhat,
+    /// A string, the address of the file.
+    pub file: Expr,
+    /// `name = value`, in the order of the text.
+    pub options: Vec<(Name, Expr)>,
+}
+
+/// What `COPY` copies.
+#[derive(Debug, Clone, PartialEq)]
+pub enum CopyWhat {
+    /// A file, to nodes with these labels, or, with the options `from` and `to`, to relationships
+    /// of this type; at least one name.
+    Into(Vec<Name>),
+    /// The rows of a query, to a file.
+    Out(Query),
 }

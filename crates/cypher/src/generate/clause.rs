@@ -27,13 +27,18 @@ impl Generator<'_> {
             }
             6 => Clause::Call(self.call()),
             7 if self.depth < DEPTH_MAX => Clause::CallSubquery(Box::new(self.call_subquery())),
-            8 => Clause::LoadCsv(LoadCsv {
-                headers: self.chance(),
-                source: self.expr(),
-                variable: self.name(),
-                terminator: self.maybe(|g| g.one_of(&[";", "\t", "'"]).into()),
-                span,
-            }),
+            8 => {
+                let format = self.one_of(&LoadFormat::ALL);
+                let csv = format == LoadFormat::Csv;
+                Clause::LoadCsv(LoadCsv {
+                    format,
+                    headers: self.chance(),
+                    source: self.expr(),
+                    variable: self.name(),
+                    terminator: self.maybe(|g| g.one_of(&[";", "\t", "'"]).into()).filter(|_| csv),
+                    span,
+                })
+            }
             9 if self.chance() => Clause::Finish(Finish { span }),
             9 => Clause::Use(self.use_clause()),
             10 => {

@@ -133,6 +133,19 @@ impl Generator<'_> {
         TransactionCommands { commands, returns: self.return_clause() }
     }
 
+    pub(super) fn copy(&mut self) -> CopyCommand {
+        let what = match self.chance() {
+            true => CopyWhat::Into(self.some(1, Self::name)),
+            false => CopyWhat::Out(self.query()),
+        };
+        let kind = match self.chance() {
+            true => ExprKind::Literal(Literal::String("a.parquet".into())),
+            false => ExprKind::Parameter(self.name()),
+        };
+        let file = Expr { kind, span: Span::default() };
+        CopyCommand { what, file, options: self.some(0, |g| (g.name(), g.expr())) }
+    }
+
     fn output(&mut self) -> CommandOutput {
         let yields = self.maybe(|g| {
             let star = g.chance();

@@ -3,8 +3,8 @@
 use super::Parsed;
 use super::cursor::{Expected, Parser};
 use crate::ast::{
-    Clause, Filter, Finish, Hint, HintKind, IndexKind, Let, LetItem, LoadCsv, Match, MatchMode,
-    Unwind, Use,
+    Clause, Filter, Finish, Hint, HintKind, IndexKind, Let, LetItem, LoadCsv, LoadFormat, Match,
+    MatchMode, Unwind, Use,
 };
 use crate::literal;
 use crate::span::Span;
@@ -164,7 +164,14 @@ impl Parser<'_> {
 
     fn load_csv(&mut self, start: Span) -> Parsed<LoadCsv> {
         self.bump();
-        self.expect(K::Csv)?;
+        let others = [LoadFormat::Parquet, LoadFormat::Arrow, LoadFormat::Json];
+        let format = match others.into_iter().find(|format| self.eat_word(format.word())) {
+            Some(format) => format,
+            None => {
+                self.expect(K::Csv)?;
+                LoadFormat::Csv
+            }
+        };
         let headers = self.eat(K::With);
         if headers {
             self.expect(K::Headers)?;
@@ -174,11 +181,11 @@ impl Parser<'_> {
         self.expect(K::As)?;
         let variable = self.name("a variable")?;
         let mut terminator = None;
-        if self.eat(K::Fieldterminator) {
+        if format == LoadFormat::Csv && self.eat(K::Fieldterminator) {
             let span = self.expect(T::String)?;
             terminator = Some(literal::string(span.text(self.source), span)?);
         }
-        Ok(LoadCsv { headers, source, variable, terminator, span: self.since(start) })
+        Ok(LoadCsv { format, headers, source, variable, terminator, span: self.since(start) })
     }
 
     pub(super) fn use_clause(&mut self, start: Span) -> Parsed<Use> {

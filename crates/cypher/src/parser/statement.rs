@@ -33,6 +33,7 @@ impl Parser<'_> {
                 self.create_command()?
             }
             _ if self.is_administration_at(0) => self.administration()?,
+            _ if self.is_copy_at(0) => self.copy()?,
             TokenKind::Keyword(Keyword::Drop) => self.drop_command()?,
             TokenKind::Keyword(Keyword::Show) => self.show()?,
             TokenKind::Keyword(Keyword::Terminate) => self.terminate()?,
@@ -61,7 +62,7 @@ impl Parser<'_> {
         {
             ahead = close + 1 - self.at;
         }
-        if self.is_administration_at(ahead) {
+        if self.is_administration_at(ahead) || self.is_copy_at(ahead) {
             return true;
         }
         match self.ahead(ahead) {

@@ -262,7 +262,7 @@ fn in_transactions(f: &mut Formatter<'_>, transactions: &InTransactions) -> fmt:
 }
 
 fn load_csv(f: &mut Formatter<'_>, clause: &LoadCsv) -> fmt::Result {
-    f.write_str("LOAD CSV ")?;
+    write!(f, "LOAD {} ", clause.format.word())?;
     f.write_str(if clause.headers { "WITH HEADERS " } else { "" })?;
     write!(f, "FROM {}", clause.source)?;
     alias(f, Some(&clause.variable))?;

@@ -6,9 +6,10 @@ use super::clause::projection;
 use super::expression::expressions;
 use super::{filter, name, name_or_parameter, separated, variable};
 use crate::ast::{
-    CommandOutput, ConstraintFilter, ConstraintKind, CreateConstraint, CreateIndex, DatabaseFilter,
-    DropCommand, EntityKind, Executable, Expr, IndexKind, IndexTarget, Name, NameOrParameter,
-    PrivilegeFilter, Requirement, Show, ShowTarget, Terminate, TransactionCommands,
+    CommandOutput, ConstraintFilter, ConstraintKind, CopyCommand, CopyWhat, CreateConstraint,
+    CreateIndex, DatabaseFilter, DropCommand, EntityKind, Executable, Expr, IndexKind, IndexTarget,
+    Name, NameOrParameter, PrivilegeFilter, Requirement, Show, ShowTarget, Terminate,
+    TransactionCommands,
 };
 
 pub(super) fn create_index(f: &mut Formatter<'_>, command: &CreateIndex) -> fmt::Result {
@@ -217,4 +218,25 @@ fn output(f: &mut Formatter<'_>, output: &CommandOutput) -> fmt::Result {
         projection(f, &returns.projection)?;
     }
     Ok(())
+}
+
+pub(super) fn copy(f: &mut Formatter<'_>, command: &CopyCommand) -> fmt::Result {
+    match &command.what {
+        CopyWhat::Into(names) => {
+            f.write_str("COPY ")?;
+            for (at, label) in names.iter().enumerate() {
+                f.write_str(if at == 0 { "" } else { ":" })?;
+                name(f, label)?;
+            }
+            f.write_str(" FROM ")?;
+        }
+        CopyWhat::Out(query) => write!(f, "COPY ({query}) TO ")?,
+    }
+    write!(f, "{}", command.file)?;
+    for (at, (option, value)) in command.options.iter().enumerate() {
+        f.write_str(if at == 0 { " (" } else { ", " })?;
+        name(f, option)?;
+        write!(f, " = {value}")?;
+    }
+    f.write_str(if command.options.is_empty() { "" } else { ")" })
 }

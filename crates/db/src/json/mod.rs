@@ -19,7 +19,7 @@ use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 use telar_query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_query::{QueryError, Rows, watch};
 
-pub use read::{read_parameters, read_value};
+pub use read::{read_mixed_value, read_parameters, read_scalar, read_value};
 
 /// Notation of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,7 +21,7 @@ pub fn read_parameters(notation: Notation, json: Json) -> Result<ValueMap, Strin
     let Json::Object(entries) = json else {
         return Err("parameters: expected an object".to_owned());
     };
-    let reader = Reader { notation };
+    let reader = Reader { notation, mixed: false };
     let read = |(name, json): (String, Json)| {
         let place = |what: String| format!("parameter '{name}': {what}");
         let value = reader.value(json, NESTING_MAX).map_err(place)?;
@@ -38,11 +38,29 @@ pub fn read_parameters(notation: Notation, json: Json) -> Result<ValueMap, Strin
 /// What is wrong, for people.
 pub fn read_value(notation: Notation, text: &[u8]) -> Result<Value, String> {
     let json = serde_json::from_slice(text).map_err(|e| e.to_string())?;
-    Reader { notation }.value(json, NESTING_MAX)
+    Reader { notation, mixed: false }.value(json, NESTING_MAX)
+}
+
+/// The value that a plain JSON text stands for, in which objects of `$type` and `_value` are typed.
+///
+/// # Errors
+/// What is wrong, for people.
+pub fn read_mixed_value(json: Json) -> Result<Value, String> {
+    Reader { notation: Notation::Plain, mixed: true }.value(json, NESTING_MAX)
+}
+
+/// The value of one type of typed JSON that a text stands for: `Integer`, `Date`, `Point`, ...
+///
+/// # Errors
+/// What is wrong, for people.
+pub fn read_scalar(name: &str, text: &str) -> Result<Value, String> {
+    scalar(name, text)
 }
 
 struct Reader {
     notation: Notation,
+    /// Typed values may stand in plain JSON.
+    mixed: bool,
 }
 
 fn integer(number: &serde_json::Number) -> Option<i64> {
@@ -154,6 +172,12 @@ impl Reader {
             Json::Number(x) => number(&x),
             Json::String(text) => Ok(Value::from(text)),
             Json::Array(elements) => self.list(elements, levels),
+            Json::Object(entries)
+                if self.mixed && entries.len() == 2 && entries.contains_key("$type") =>
+            {
+                let typed = Self { notation: Notation::Typed, mixed: false };
+                typed.typed(Json::Object(entries), levels)
+            }
             Json::Object(entries) => self.map(entries, levels),
         }
     }

@@ -3,11 +3,13 @@
 //! - This file: what a session is made of, and its settings.
 //! - `plan`: from a text to a plan that may run.
 //! - `run`: statements that are a transaction each, `batches`: those that begin several.
+//! - `copy`: files into the graph, and rows into files.
 //! - `transaction`: several statements in one transaction.
 //! - `once`: transactions that commit once, however often they are sent.
 //! - `waiting`: for a commit, and for the next try after a conflict.
 
 mod batches;
+mod copy;
 mod once;
 mod plan;
 mod run;

@@ -51,6 +51,8 @@ impl Session {
         }
         let what = if plan.in_transactions() {
             "CALL { } IN TRANSACTIONS, which commits several times"
+        } else if plan.copies() {
+            "COPY, which is a transaction of its own"
         } else if plan.changes_schema() {
             "changes of indexes and constraints: IF NOT EXISTS and IF EXISTS may be sent again"
         } else if plan.administration().is_some() {

@@ -49,6 +49,9 @@ impl Session {
         let deadline = self.deadline();
         let began = Began::new(self, deadline);
         let plan = began.plan(self, text)?;
+        if plan.copies() && !plan.explains() {
+            return watched(&began.limits, || self.copy(&plan, parameters, &began));
+        }
         self.run_until(text, parameters, deadline, (began, plan))
     }
 
@@ -92,6 +95,11 @@ impl Session {
         let deadline = self.deadline();
         let began = Began::new(self, deadline);
         let plan = began.plan(self, text)?;
+        if plan.copies() && !plan.explains() {
+            let result = watched(&began.limits, || self.copy(&plan, parameters, &began))?;
+            sink.committed();
+            return watched(&self.limits, || result.send(sink));
+        }
         if !changes(&plan) && (plan.explains() || !plan.in_transactions()) {
             return self
                 .read(&plan, parameters, &began, |graph, inputs| plan.stream(graph, inputs, sink));
@@ -103,7 +111,7 @@ impl Session {
     }
 
     /// Lets `run` read the state of the graph that a plan wants: the present, if it does not say.
-    fn read<T>(
+    pub(super) fn read<T>(
         &self,
         plan: &Prepared,
         parameters: &ValueMap,

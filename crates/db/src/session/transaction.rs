@@ -144,6 +144,11 @@ impl QueryTransaction {
             let detail = "TransactionStartFailed";
             return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
         }
+        if plan.copies() && !plan.explains() {
+            let message = "COPY is a transaction of its own: it runs only outside of one";
+            let detail = "TransactionStartFailed";
+            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+        }
         self.refuse_mixing(&plan)?;
         let result = if changes(&plan) {
             self.write(&plan, parameters, &context, limits)

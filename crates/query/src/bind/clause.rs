@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, Call, CallSubquery, Clause, Let, Match, MatchMode, Query, SingleQuery, SubqueryScope,
-    Unwind,
+    self, Call, CallSubquery, Clause, Let, LoadFormat, Match, MatchMode, Query, SingleQuery,
+    SubqueryScope, Unwind,
 };
 
 use telar_cypher::span::Span;
@@ -16,6 +16,7 @@ use super::types::TypeSet;
 use super::{Binder, CsvPlace, counting, syntax};
 use crate::batch::Slot;
 use crate::expr::{Expr, conjuncts};
+use crate::files::FileFormat;
 use crate::plan::pattern::Pattern;
 use crate::plan::{
     self, Apply, Distinct, Eager, Extend, Filter, Keep, Limit, Match as MatchPlan, Plan, Union,
@@ -165,9 +166,16 @@ impl Binder<'_> {
                 let separator = separator.next().filter(|_| separator.next().is_none());
                 let slot = self.declare_new(&load.variable, Kind::Any)?;
                 let (line, file) = (self.new_slot(), self.new_slot());
+                let format = match load.format {
+                    LoadFormat::Csv => FileFormat::Csv,
+                    LoadFormat::Json => FileFormat::Json,
+                    LoadFormat::Parquet => FileFormat::Parquet,
+                    LoadFormat::Arrow => FileFormat::Arrow,
+                };
                 self.csv = Some(CsvPlace { line, file });
                 Plan::from(plan::LoadCsv {
                     input,
+                    format,
                     source,
                     headers: load.headers,
                     separator,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use telar_cypher::ast::{Clause, SingleQuery, Statement, StatementKind, Use};
+use telar_cypher::ast::{Clause, CopyWhat, SingleQuery, Statement, StatementKind, Use};
 
 use super::Binder;
 use crate::query_error::QueryError;
@@ -15,6 +15,11 @@ impl Binder<'_> {
             _ => None,
         };
         let parts: Vec<Option<Use>> = match &statement.kind {
+            StatementKind::Copy(copy) if matches!(copy.what, CopyWhat::Out(_)) => {
+                let CopyWhat::Out(query) = &copy.what else { return Ok(()) };
+                let first = begins(&query.first);
+                vec![statement.graph.clone().or(first)]
+            }
             StatementKind::Query { query, .. } => {
                 let unions = query.unions.iter().map(|union| &union.query);
                 std::iter::once(&query.first).chain(unions).map(begins).collect()

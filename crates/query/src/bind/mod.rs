@@ -39,7 +39,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    Administration, CommandOutput, Mode, Name, ShowTarget, Statement, StatementKind,
+    Administration, CommandOutput, CopyWhat, Mode, Name, ShowTarget, Statement, StatementKind,
 };
 use telar_cypher::span::Span;
 use telar_graph::Graph;
@@ -93,6 +93,17 @@ pub(crate) struct Bound {
     pub(crate) asks_only_server: bool,
     /// A command for a server instead of a plan.
     pub(crate) administration: Option<Arc<Administration>>,
+    /// `COPY`, of which the plan is the query, if it has one.
+    pub(crate) copy: Option<Copied>,
+}
+
+/// A bound `COPY`.
+#[derive(Debug)]
+pub(crate) struct Copied {
+    /// Labels or the type that a file goes to; none if the rows of the plan go to a file.
+    pub(crate) into: Option<Vec<String>>,
+    pub(crate) file: Expr,
+    pub(crate) options: Vec<(String, Expr)>,
 }
 
 /// State of binding one statement.
@@ -137,7 +148,7 @@ pub(crate) fn bind(
 ) -> Result<(Bound, Logical), QueryError> {
     let mut binder = Binder::new(source, graph, procedures);
     binder.find_database(statement)?;
-    let (mut at, mut command, mut administration) = (None, None, None);
+    let (mut at, mut command, mut administration, mut copy) = (None, None, None, None);
     let (plan, columns) = match &statement.kind {
         StatementKind::Query { at: time, query } => {
             at = time.as_ref().map(|at| binder.expression(at)).transpose()?;
@@ -158,6 +169,30 @@ pub(crate) fn bind(
             command = Some(binder.drop_rule(c));
             (Plan::Unit, Vec::new())
         }
+        StatementKind::Copy(c) => {
+            let (into, bound) = match &c.what {
+                CopyWhat::Out(query) => (None, binder.query(query, Plan::Unit, None)?),
+                CopyWhat::Into(names) => {
+                    let names = names.iter().map(|name| name.text.to_string()).collect();
+                    (Some(names), (Plan::Unit, Vec::new()))
+                }
+            };
+            if into.is_none() && (bound.0.writes() || bound.0.changes_schema()) {
+                let message = "COPY TO takes a query that only reads";
+                return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
+            }
+            if into.is_none() && bound.1.is_empty() {
+                let message = "COPY TO takes a query that ends with RETURN";
+                return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
+            }
+            let file = binder.expression(&c.file)?;
+            let mut options = Vec::new();
+            for (name, value) in &c.options {
+                options.push((name.text.to_lowercase(), binder.expression(value)?));
+            }
+            copy = Some(Copied { into, file, options });
+            bound
+        }
         StatementKind::Administration(c) => {
             administration::parameters(c, |name| _ = binder.parameter(name));
             administration = Some(Arc::new(Administration::clone(c)));
@@ -165,7 +200,8 @@ pub(crate) fn bind(
         }
     };
     watch::check()?;
-    let writes = plan.writes();
+    let copies_in = copy.as_ref().is_some_and(|copy: &Copied| copy.into.is_some());
+    let writes = plan.writes() || copies_in;
     if writes && at.is_some() {
         let message = "a query of the past cannot change the graph";
         return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
@@ -188,6 +224,7 @@ pub(crate) fn bind(
         command,
         asks_only_server: asks_only_server(&statement.kind),
         administration,
+        copy,
     };
     Ok((bound, Logical { plan, slots: binder.slots }))
 }

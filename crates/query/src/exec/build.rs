@@ -4,11 +4,12 @@ use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
     Exec, Operator, Ramp, Source, aggregate, apply, call, count_store, create, degrees, delete,
-    distinct, expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv, merge,
-    project, reach, relationship_seek, repeat, scan, select, set, shortest, sort, union, unwind,
-    var_expand,
+    distinct, expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv,
+    load_file, merge, project, reach, relationship_seek, repeat, scan, select, set, shortest, sort,
+    union, unwind, var_expand,
 };
 use crate::batch::Batch;
+use crate::files::FileFormat;
 use crate::plan::{Plan, Shape};
 use crate::query_error::QueryError;
 
@@ -129,6 +130,9 @@ fn operator<'p>(
         Plan::Delete(p) => Box::new(delete::Delete::new(input(&p.input), p)),
         Plan::Foreach(p) => Box::new(apply::Foreach::new(input(&p.input), p)),
         Plan::Call(p) => Box::new(call::Call::new(input(&p.input), p)),
+        Plan::LoadCsv(p) if p.format != FileFormat::Csv => {
+            Box::new(load_file::LoadFile::new(input(&p.input), p, ramp))
+        }
         Plan::LoadCsv(p) => Box::new(load_csv::LoadCsv::new(input(&p.input), p, ramp)),
         Plan::Parallel(p) => input(&p.input),
     }

@@ -6,11 +6,9 @@
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::OFlags;
 use telar_graph::value::heap_bytes;
 use telar_graph::{Value, ValueMap};
 
@@ -20,6 +18,7 @@ use super::memory::Held;
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
 use crate::exec::eval::eval;
+use crate::files::open_regular;
 use crate::plan;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch::Limits;
@@ -41,17 +40,6 @@ struct Open {
 
 /// Longest record: one that lacks a quote is as long as the rest of the file.
 const RECORD_BYTES_MAX: usize = 32 << 20;
-
-/// Opens a file to read. What is no regular file may have no end, or nothing to read for ever: it
-/// is opened without waiting, and refused.
-fn open_regular(path: &Path) -> io::Result<File> {
-    let flags = OFlags::NONBLOCK.bits().cast_signed();
-    let file = File::options().read(true).custom_flags(flags).open(path)?;
-    match file.metadata()?.is_file() {
-        true => Ok(file),
-        false => Err(io::Error::other("it is not a regular file")),
-    }
-}
 
 /// A file whose reading ends when the query does, or when a single record is longer than any.
 struct Watched {

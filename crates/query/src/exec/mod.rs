@@ -29,6 +29,7 @@ mod index_seek;
 mod intersect;
 mod limit;
 mod load_csv;
+mod load_file;
 pub(crate) mod memory;
 mod merge;
 mod parallel;

@@ -1,7 +1,7 @@
 //! State of a running query: its graph, parameters, limits and counters.
 
 use std::collections::{HashMap, HashSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -12,6 +12,7 @@ use super::memory::{Held, Memory, Used, WRITES};
 use super::profile::Profile;
 use super::share::StopSignal;
 use crate::batch::Slot;
+use crate::files;
 use crate::function::Context;
 use crate::host::Host;
 use crate::procedure::Procedures;
@@ -297,29 +298,7 @@ impl<'g> Exec<'g> {
 
     /// File at an address in `LOAD CSV`: `file:///name` or a plain path, below the import folder.
     pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
-        let Some(folder) = &self.limits.import_folder else {
-            let message = "no import folder is set: import.folder names it (--import-folder in \
-                           the shell, Limits::import_folder)";
-            return Err(message.into());
-        };
-        let path = match address.split_once("://") {
-            Some(("file", path)) => percent_decoded(path).ok_or("its % escapes are broken")?,
-            Some((scheme, _)) => return Err(format!("{scheme} addresses are not allowed")),
-            None => address.to_owned(),
-        };
-        let leaves = || "the path leaves the import folder (import.folder)".to_owned();
-        let path = Path::new(path.trim_start_matches('/'));
-        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(leaves());
-        }
-        // Links in the folder may lead elsewhere.
-        let folder =
-            folder.canonicalize().map_err(|e| format!("the import folder (import.folder): {e}"))?;
-        if !folder.is_dir() {
-            return Err("the import folder (import.folder) is no folder".to_owned());
-        }
-        let file = folder.join(path).canonicalize().map_err(|e| e.to_string())?;
-        if file.starts_with(&folder) { Ok(file) } else { Err(leaves()) }
+        files::import_path(self.limits, address)
     }
 
     /// Cache of labels at the ends of relationships, which is made at the first call.
@@ -358,24 +337,6 @@ impl<'g> Exec<'g> {
     pub(crate) fn check_edge(&self, edge: EdgeId) -> Result<(), QueryError> {
         if self.deleted_edges.contains(&edge) { Err(deleted("relationship")) } else { Ok(()) }
     }
-}
-
-/// Text with its percent escapes decoded: `%20` is a space. `None` if one is malformed.
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, more)) = rest.split_first() {
-        rest = more;
-        bytes.push(match first {
-            b'%' => {
-                let digits = std::str::from_utf8(more.get(..2)?).ok()?;
-                rest = &more[2..];
-                u8::from_str_radix(digits, 16).ok()?
-            }
-            byte => *byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 fn deleted(what: &str) -> QueryError {

@@ -55,6 +55,7 @@ impl Prepared {
         let own = |name: &str| *name == *cx.procedures.database.to_lowercase();
         let found = match self.kind() {
             _ if self.administration().is_some() => "a command for the server",
+            _ if self.copies() => "COPY",
             StatementKind::Schema => "one that changes indexes or constraints",
             StatementKind::Write | StatementKind::ReadWrite => "one that changes the graph",
             StatementKind::Read if self.bound.mode != Mode::Run => "EXPLAIN or PROFILE",

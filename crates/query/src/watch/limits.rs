@@ -21,8 +21,10 @@ pub struct Limits {
     /// Bytes that one operator holds before it spills its rows to `scratch`. Without it: half of
     /// the bytes that are left of `memory`.
     pub spill_after: Option<usize>,
-    /// Folder below which `LOAD CSV` may read files; without it, none.
+    /// Folder below which `LOAD` and `COPY FROM` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
+    /// Folder below which `COPY TO` may make files; without it, none.
+    pub export_folder: Option<PathBuf>,
     /// Flag that cancels the query.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Flag that `TERMINATE TRANSACTIONS` sets to cancel the query.

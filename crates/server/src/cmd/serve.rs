@@ -168,6 +168,7 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
         },
         isolation: config.isolation.clone(),
         import_folder: config.import_folder.clone(),
+        export_folder: config.export_folder.clone(),
         backup_folder: config.backup_folder.clone(),
         audit_log: config.log_audit.clone(),
         cluster: cluster_settings(config),

@@ -180,7 +180,9 @@ settings! {
     "limits.threads" threads: Option<usize> = None,
         "Threads that long queries share; with 1, none is helped. Unset: one for each processor.";
     "import.folder" import_folder: Option<PathBuf> = None,
-        "Folder below which LOAD CSV may read. Unset: nowhere.";
+        "Folder below which LOAD and COPY FROM may read. Unset: nowhere.";
+    "export.folder" export_folder: Option<PathBuf> = None,
+        "Folder below which COPY TO may make files. Unset: nowhere.";
     "backup.folder" backup_folder: Option<PathBuf> = None,
         "Folder below which CALL telar.backup writes. Unset: nowhere.";
     "log.level" log_level: LogLevel = LogLevel::Info,

@@ -517,6 +517,7 @@ impl Call {
             }),
             // Everybody may use the system database: files are for those who may read a graph.
             import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),
+            export_folder: settings.export_folder.clone().filter(|_| !self.caller.is_system()),
             ..Limits::default()
         };
         let host: Arc<dyn Host> = self.caller.clone();

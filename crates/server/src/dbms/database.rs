@@ -139,6 +139,10 @@ impl Database {
     ) -> Self {
         let mut procedures = Procedures::builtin();
         procedures.database = Arc::clone(&name);
+        #[cfg(feature = "files")]
+        {
+            procedures.files = telar_files::formats();
+        }
         let last_backup = Arc::new(LastBackup::find(&engine, backups.as_deref()));
         procedures::add(&mut procedures, &engine, backups, &last_backup);
         if let Some((copy, _)) = &copy {

@@ -24,8 +24,10 @@ pub struct DbmsSettings {
     pub limits: StatementLimits,
     /// How transactions are isolated whose clients do not say.
     pub isolation: Isolations,
-    /// The folder below which `LOAD CSV` may read files; without it, none.
+    /// The folder below which `LOAD` and `COPY FROM` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
+    /// The folder below which `COPY TO` may make files; without it, none.
+    pub export_folder: Option<PathBuf>,
     /// The folder below which `CALL telar.backup` writes; without it, nowhere.
     pub backup_folder: Option<PathBuf>,
     /// The audit log; in the server's folder unless set.
@@ -111,6 +113,7 @@ impl Default for DbmsSettings {
             limits: StatementLimits::default(),
             isolation: Isolations::default(),
             import_folder: None,
+            export_folder: None,
             backup_folder: None,
             audit_log: None,
             cluster: None,

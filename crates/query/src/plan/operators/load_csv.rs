@@ -1,12 +1,14 @@
-//! `LOAD CSV`.
+//! `LOAD CSV`, `LOAD PARQUET`, `LOAD ARROW`, `LOAD JSON`.
 
 use super::prelude::*;
 use crate::estimate::LIST;
+use crate::files::FileFormat;
 
 /// Rows of a file, for every row of the input.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadCsv {
     pub(crate) input: Plan,
+    pub(crate) format: FileFormat,
     pub(crate) source: Expr,
     pub(crate) headers: bool,
     /// `None` if it is not one character.
@@ -54,6 +56,10 @@ impl Operator for LoadCsv {
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
-        ("LoadCsv", format!("{} AS {}", p.expr(&self.source), p.slot(self.slot)))
+        let format = match self.format {
+            FileFormat::Csv => String::new(),
+            other => format!("{} ", other.name()),
+        };
+        ("LoadCsv", format!("{format}{} AS {}", p.expr(&self.source), p.slot(self.slot)))
     }
 }

@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_db::{Database, Isolation, Retention, Session, Settings, Workers};
+use telar_db::{Database, Isolation, Retention, Runtime, Session, Settings, Workers};
 
 use backend::{Backend, Embedded};
 use interrupt::Interrupt;
@@ -78,9 +78,12 @@ pub(crate) struct Options {
     /// Keep what the last so many commits replaced, for AT TIMESTAMP; stays set for this database
     #[arg(long, value_name = "COMMITS")]
     retain: Option<u64>,
-    /// Folder below which LOAD CSV may read files
+    /// Folder below which LOAD and COPY FROM may read files
     #[arg(long, value_name = "FOLDER")]
     import_folder: Option<PathBuf>,
+    /// Folder below which COPY TO may make files
+    #[arg(long, value_name = "FOLDER")]
+    export_folder: Option<PathBuf>,
     /// How transactions are isolated: serializable prevents write skew, too [default: snapshot, or
     /// what the server says]
     #[arg(long, value_enum)]
@@ -119,6 +122,7 @@ impl Options {
         for (flag, given) in [
             ("--retain", self.retain.is_some()),
             ("--import-folder", self.import_folder.is_some()),
+            ("--export-folder", self.export_folder.is_some()),
             ("--threads", self.threads.is_some()),
         ] {
             if given {
@@ -177,10 +181,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     let limits = telar_db::query::Limits {
         import_folder: options.import_folder.clone(),
+        export_folder: options.export_folder.clone(),
         cancelled: Some(interrupt.flag()),
         ..telar_db::query::Limits::default()
     };
-    let session = Session::new(&db).with_limits(limits);
+    let runtime = Runtime::default();
+    #[cfg(feature = "files")]
+    let runtime = runtime.with_files(telar_files::formats());
+    let session = Session::with_runtime(&db, Arc::new(runtime)).with_limits(limits);
     let mut session =
         session.with_isolation(options.isolation.map(Isolation::from).unwrap_or_default());
     if let Some(threads) = options.threads {

@@ -15,7 +15,7 @@ use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::thread;
 
 use parking_lot::Mutex;
@@ -23,7 +23,6 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
-use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::fork::Process;
 
@@ -70,8 +69,13 @@ struct Pipe {
     /// What Python writes into.
     write: UnixStream,
     read: UnixStream,
-    /// Signals that came and are not the watcher's to handle. Who reads from the pipe holds it.
+    /// Whether a statement runs for which it is there.
+    active: AtomicBool,
+    /// The pipe that signals went to before, or -1.
+    before: AtomicI32,
+    /// Signals that came, which are to go there, and whether there are any.
     seen: Mutex<Vec<u8>>,
+    came: AtomicBool,
     flag: Arc<AtomicBool>,
 }
 
@@ -79,34 +83,56 @@ impl Pipe {
     fn new(flag: &Arc<AtomicBool>) -> io::Result<Arc<Self>> {
         let (write, read) = UnixStream::pair()?;
         write.set_nonblocking(true)?;
-        read.set_nonblocking(true)?;
-        let (process, seen, flag) = (Process::current(), Mutex::default(), Arc::clone(flag));
-        let pipe = Arc::new(Self { process, write, read, seen, flag });
+        let pipe = Arc::new(Self {
+            process: Process::current(),
+            write,
+            read,
+            active: AtomicBool::new(false),
+            before: AtomicI32::new(-1),
+            seen: Mutex::default(),
+            came: AtomicBool::new(false),
+            flag: Arc::clone(flag),
+        });
         let watched = Arc::clone(&pipe);
         thread::Builder::new().name("telar-signals".into()).spawn(move || watched.watch())?;
         Ok(pipe)
     }
 
     fn watch(&self) {
-        loop {
-            let mut files = [PollFd::new(&self.read, PollFlags::IN)];
-            // An interrupted wait is one that begins again.
-            if poll(&mut files, None).is_ok() {
-                self.take(&mut self.seen.lock());
-            }
-        }
-    }
-
-    /// Reads what is in the pipe.
-    fn take(&self, seen: &mut Vec<u8>) {
         let mut bytes = [0; 64];
-        while let Ok(count @ 1..) = (&self.read).read(&mut bytes) {
+        loop {
+            let count = match (&self.read).read(&mut bytes) {
+                Ok(count @ 1..) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // The pipe lives as long as the process.
+                _ => return,
+            };
             if bytes[..count].contains(&INTERRUPT) {
                 // ORDERING: relaxed: statements look again and again.
                 self.flag.store(true, Ordering::Relaxed);
             }
-            seen.extend(&bytes[..count]);
+            self.seen.lock().extend(&bytes[..count]);
+            // ORDERING: sequential: the watcher looks whether a statement runs after it has said
+            // that there is something, and a statement that ends the other way round. So at least
+            // one of them hands it on, and the lock says which.
+            self.came.store(true, Ordering::SeqCst);
+            if !self.active.load(Ordering::SeqCst) {
+                // Without Python there is nobody left to be told.
+                Python::try_attach(|py| self.hand_on(py));
+            }
         }
+    }
+
+    /// Tells the pipe that was there before of the signals that came meanwhile.
+    fn hand_on(&self, py: Python<'_>) -> PyResult<()> {
+        let seen = std::mem::take(&mut *self.seen.lock());
+        // ORDERING: relaxed: written before the pipe was made Python's.
+        let before = self.before.load(Ordering::Relaxed);
+        if before >= 0 && !seen.is_empty() {
+            let bytes = PyBytes::new(py, &seen);
+            py.import(intern!(py, "os"))?.call_method1(intern!(py, "write"), (before, bytes))?;
+        }
+        Ok(())
     }
 }
 
@@ -160,22 +186,22 @@ pub(crate) fn interruptible<T: Send>(
     let set = SET_WAKEUP_FD.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import("signal")?.getattr("set_wakeup_fd")?.unbind())
     })?;
-    let before = set.call1(py, (pipe.write.as_raw_fd(),))?;
     // ORDERING: relaxed: the statement has not begun.
     pipe.flag.store(false, Ordering::Relaxed);
+    pipe.active.store(true, Ordering::SeqCst);
+    let before = set.call1(py, (pipe.write.as_raw_fd(),))?;
+    pipe.before.store(before.extract(py)?, Ordering::Relaxed);
     DEPTH.set(1);
     let result = py.detach(work);
     DEPTH.set(0);
     set.call1(py, (&before,))?;
-    let mut seen = pipe.seen.lock();
-    pipe.take(&mut seen);
-    if !seen.is_empty() {
-        let bytes = std::mem::take(&mut *seen);
-        drop(seen);
-        if before.extract::<i32>(py)? >= 0 {
-            let bytes = PyBytes::new(py, &bytes);
-            py.import("os")?.call_method1("write", (before, bytes))?;
-        }
+    // ORDERING: sequential, as the watcher says.
+    pipe.active.store(false, Ordering::SeqCst);
+    if pipe.came.swap(false, Ordering::SeqCst) {
+        pipe.hand_on(py)?;
+    }
+    // The handler of a signal that ended the statement runs now, not at some later instruction.
+    if pipe.flag.load(Ordering::Relaxed) {
         py.check_signals()?;
     }
     Ok(result)

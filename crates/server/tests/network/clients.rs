@@ -179,8 +179,9 @@ impl World {
         Recorded { txn, outcome }
     }
 
-    /// Runs transactions until it is told to end: most of them at the node that leads, others at any,
-    /// where they may read.
+    /// Runs transactions until it is told to end. Every other client runs them at the node that
+    /// leads, and looks for another one when it fails: a node that is cut off and makes its clients
+    /// wait does not hold all of them up. The others run some at any node, where they may read.
     pub(crate) fn go_on(&self, thread: usize) -> Vec<Recorded> {
         let mut history = Vec::new();
         let mut clients: Vec<Option<Client>> = self.addresses.iter().map(|_| None).collect();
@@ -191,9 +192,11 @@ impl World {
             state ^= state << 17;
             state % below
         };
+        let mut failed = false;
         while !self.ended.load(Ordering::Relaxed) {
             let any = usize::try_from(random(self.addresses.len() as u64)).unwrap();
-            let node = if random(3) > 0 { self.leader() } else { any };
+            let looks_around = if thread % 2 == 0 { failed } else { random(3) == 0 };
+            let node = if looks_around { any } else { self.leader() };
             let slot = &mut clients[node];
             if slot.is_none() {
                 *slot = self.client(node).ok();
@@ -205,10 +208,12 @@ impl World {
             if outcome == Outcome::Acknowledged && writes {
                 self.note_commit(node);
             }
-            if outcome != Outcome::Acknowledged {
+            failed = outcome != Outcome::Acknowledged;
+            if failed {
                 *slot = None;
             }
-            history.push(self.recorded(thread, begin, ops, outcome));
+            // An anomaly is understood by who led: the node stands in the record.
+            history.push(self.recorded(10 * thread + node, begin, ops, outcome));
             thread::sleep(PAUSE);
         }
         history

@@ -114,6 +114,11 @@ fn in_hub(hub: &str) {
     });
     history.push(world.last_reads());
     let counts = resolved(&mut history);
+    std::fs::write(
+        "/tmp/c18_history.txt",
+        history.iter().enumerate().map(|(i, t)| format!("{i} {t:?}\n")).collect::<String>(),
+    )
+    .unwrap();
     let found = graph::check(&clients::txns(&history), graph::Level::Snapshot)
         .unwrap_or_else(|e| panic!("{:?}: {}", e.kind, e.text));
     println!("{counts:?}, {found:?}");

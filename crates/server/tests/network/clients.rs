@@ -115,6 +115,15 @@ impl World {
         self.leader.load(Ordering::Relaxed)
     }
 
+    /// Waits until so many commits have been acknowledged.
+    pub(crate) fn await_commits(&self, wanted: usize, patience: Duration) {
+        let begun = Instant::now();
+        while self.acknowledged() < wanted {
+            assert!(begun.elapsed() < patience, "no commits for {patience:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
     }

@@ -20,6 +20,12 @@ pub(crate) const FAULTS: [Fault; 4] =
     [Fault::FromLeader, Fault::ToLeader, Fault::Follower, Fault::Loss];
 
 impl Fault {
+    /// True if another node reaches the store as ever, and commits go on. Where packets of all are
+    /// lost, connections wait for seconds, and leases lapse: nothing wrong is all that is promised.
+    pub(crate) fn leaves_a_way(self) -> bool {
+        !matches!(self, Self::Loss)
+    }
+
     /// What is lost, for `nft`, while the node of this number leads.
     pub(crate) fn rules(self, leader: usize) -> Vec<String> {
         let way = |from: &str, to: &str| format!("ip saddr {from} ip daddr {to} drop");

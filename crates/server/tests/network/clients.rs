@@ -85,7 +85,7 @@ fn int(value: &Value) -> i64 {
     }
 }
 
-/// True if the server says that nothing was committed: it does not lead, or another transaction won.
+/// True if the server says that nothing was committed: it does not lead, or another one won.
 fn is_refused(error: &Error) -> bool {
     let code = error.code();
     code == "Neo.ClientError.Cluster.NotALeader"

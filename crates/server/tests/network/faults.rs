@@ -7,7 +7,7 @@ use crate::hosts::{NODES, STORE, run};
 pub(crate) enum Fault {
     /// What the leader sends to the store is lost: it does not renew its lease.
     FromLeader,
-    /// What the store sends to the leader is lost: what it writes may be there, and it does not know.
+    /// What the store sends to the leader is lost: it does not know whether its writes are there.
     ToLeader,
     /// A follower and the store are cut off from each other.
     Follower,

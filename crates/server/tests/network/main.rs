@@ -7,13 +7,13 @@
 //!                           └─ s  10.77.0.9   etcd
 //! ```
 //!
-//! Clients commit and read at all nodes, which promise strict reads (`cluster.follower_reads`), while
-//! packets between nodes and store are lost: those of the leader, those to it, all of a follower,
-//! and three of ten of all. Histories go through the checker of anomalies. Clients are on the bridge
-//! itself, so what they send is not lost.
+//! Clients commit and read at all nodes, which promise strict reads (`cluster.follower_reads`),
+//! while packets between nodes and store are lost: those of the leader, those to it, all of a
+//! follower, and three of ten of all. Histories go through the checker of anomalies. Clients are on
+//! the bridge itself, so what they send is not lost.
 //!
-//! Needs root, `ip`, `nft` and `etcd`; without one of them it is counted as skipped. Namespaces have
-//! names of this process, and go with it. `TELAR_LONG=1` repeats the faults.
+//! Needs root, `ip`, `nft` and `etcd`; without one of them it is counted as skipped. Namespaces
+//! have names of this process, and go with it. `TELAR_LONG=1` repeats the faults.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -8,8 +8,8 @@
 //!  operator  sees the lease: `to` holds it ◄───────────  `to` takes it
 //! ```
 //!
-//! A request is for one leadership: nobody carries it out later. Nothing rests on it but who takes a
-//! released lease first.
+//! A request is for one leadership: nobody carries it out later. Nothing rests on it but who takes
+//! a released lease first.
 
 use serde::{Deserialize, Serialize};
 

@@ -33,7 +33,6 @@ use telar_graph::codec::put_varint;
 
 use crate::error::Error;
 use crate::format::reader::Reader;
-use crate::maintenance::OnceHealth;
 use crate::stop::Stop;
 use crate::sync::{Arc, Condvar, Mutex, lock, wait_timeout};
 
@@ -89,6 +88,17 @@ impl Ids {
             self.kept.pop_front();
         }
     }
+}
+
+/// State of the ids of transactions that commit once
+/// ([`Transaction::commit_once`](crate::Transaction::commit_once)).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OnceHealth {
+    /// Ids of commits that are known.
+    pub known: u64,
+    /// Commits since the database was opened that changed nothing, as their id was known.
+    pub repeated: u64,
 }
 
 /// The ids that a database knows.

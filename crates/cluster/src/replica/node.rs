@@ -174,6 +174,14 @@ impl Replica {
         self.looks.last(&self.core, engine.published())
     }
 
+    /// The last commit that the log may have of those that this node knows of or writes: of a group
+    /// whose outcome it does not know yet, too. A copy that follows may show that one earlier than
+    /// this node does.
+    #[must_use]
+    pub fn last_put(&self) -> CommitTs {
+        CommitTs::from_raw(self.core.state().election.put_end() - 1)
+    }
+
     /// A snapshot that shows everything that any node had acknowledged before the call.
     ///
     /// # Errors

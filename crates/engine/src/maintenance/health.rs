@@ -9,6 +9,7 @@ use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
 use crate::adjacency::settle::SettleState;
 use crate::engine::Engine;
+use crate::once::OnceHealth;
 use crate::shared::{MemoryUse, Shared};
 use crate::store::archive;
 use crate::store::identity::Identity;
@@ -73,17 +74,6 @@ pub struct CheckpointHealth {
     /// States of the store that a pinned reader keeps, beside the newest: the file grows by what is
     /// replaced meanwhile.
     pub kept: usize,
-}
-
-/// State of the ids of transactions that commit once
-/// ([`Transaction::commit_once`](crate::Transaction::commit_once)).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct OnceHealth {
-    /// Ids of commits that are known.
-    pub known: u64,
-    /// Commits since the database was opened that changed nothing, as their id was known.
-    pub repeated: u64,
 }
 
 /// The state of a running database, for operators and monitoring. docs/operations.md says what to

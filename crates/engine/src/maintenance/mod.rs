@@ -28,11 +28,12 @@ mod restore;
 mod staging;
 mod upgrade;
 
+pub use crate::once::OnceHealth;
 pub use crate::store::identity::Identity;
 pub use backup::{BackupDone, BackupOptions};
 pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};
-pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth, OnceHealth};
+pub use health::{CheckpointHealth, Health, HistoryHealth, LogHealth};
 pub use manifest::{BasedOn, FileEntry, Manifest};
 pub use promote::promote_copy;
 pub use repair::{RepairOptions, Repaired, repair};

@@ -444,7 +444,6 @@ fn figures_are_written_as_prometheus_reads_them() {
     let database = Arc::clone(&dbms.databases()[0]);
     for _ in 0..3 {
         database.session().run("RETURN 1", &[]).unwrap();
-        database.session().with_once("one").run("CREATE (:Order)", &[]).unwrap();
     }
     let text = metrics.encode(&dbms, 2).unwrap();
     for line in [
@@ -455,18 +454,25 @@ fn figures_are_written_as_prometheus_reads_them() {
         "telar_rows_total 3",
         "telar_http_transactions 2",
         "telar_readers{database=\"telar\"} 0",
-        "telar_once_ids{database=\"telar\"} 1",
-        "telar_once_repeated_total{database=\"telar\"} 2",
-        "telar_plans{database=\"telar\"} 2",
-        "telar_plan_hits_total{database=\"telar\"} 4",
-        "telar_plan_misses_total{database=\"telar\"} 2",
+        "telar_plans{database=\"telar\"} 1",
+        "telar_plan_hits_total{database=\"telar\"} 2",
+        "telar_plan_misses_total{database=\"telar\"} 1",
         "telar_plans_evicted_total{database=\"telar\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }
     drop(open);
+    for _ in 0..3 {
+        database.session().with_once("one").run("CREATE (:Order)", &[]).unwrap();
+    }
     let text = metrics.encode(&dbms, 0).unwrap();
-    assert!(text.contains("telar_connections{protocol=\"Bolt\"} 0"), "{text}");
+    for line in [
+        "telar_connections{protocol=\"Bolt\"} 0",
+        "telar_once_ids{database=\"telar\"} 1",
+        "telar_once_repeated_total{database=\"telar\"} 2",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
+    }
 }
 
 /// The names in an exposition, as Prometheus stores them.

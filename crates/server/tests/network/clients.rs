@@ -85,7 +85,7 @@ fn int(value: &Value) -> i64 {
     }
 }
 
-/// True if the server says that nothing was committed: it does not lead, or another transaction won.
+/// True if the server says that nothing was committed: it does not lead, or another one won.
 fn is_refused(error: &Error) -> bool {
     let code = error.code();
     code == "Neo.ClientError.Cluster.NotALeader"
@@ -113,6 +113,15 @@ impl World {
 
     pub(crate) fn leader(&self) -> usize {
         self.leader.load(Ordering::Relaxed)
+    }
+
+    /// Waits until so many commits have been acknowledged.
+    pub(crate) fn await_commits(&self, wanted: usize, patience: Duration) {
+        let begun = Instant::now();
+        while self.acknowledged() < wanted {
+            assert!(begun.elapsed() < patience, "no commits for {patience:?}");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     pub(crate) fn end(&self) {
@@ -179,8 +188,9 @@ impl World {
         Recorded { txn, outcome }
     }
 
-    /// Runs transactions until it is told to end: most of them at the node that leads, others at any,
-    /// where they may read.
+    /// Runs transactions until it is told to end. Every other client runs them at the node that
+    /// leads, and looks for another one when it fails: a node that is cut off and makes its clients
+    /// wait does not hold all of them up. The others run some at any node, where they may read.
     pub(crate) fn go_on(&self, thread: usize) -> Vec<Recorded> {
         let mut history = Vec::new();
         let mut clients: Vec<Option<Client>> = self.addresses.iter().map(|_| None).collect();
@@ -191,9 +201,11 @@ impl World {
             state ^= state << 17;
             state % below
         };
+        let mut failed = false;
         while !self.ended.load(Ordering::Relaxed) {
             let any = usize::try_from(random(self.addresses.len() as u64)).unwrap();
-            let node = if random(3) > 0 { self.leader() } else { any };
+            let looks_around = if thread % 2 == 0 { failed } else { random(3) == 0 };
+            let node = if looks_around { any } else { self.leader() };
             let slot = &mut clients[node];
             if slot.is_none() {
                 *slot = self.client(node).ok();
@@ -205,10 +217,12 @@ impl World {
             if outcome == Outcome::Acknowledged && writes {
                 self.note_commit(node);
             }
-            if outcome != Outcome::Acknowledged {
+            failed = outcome != Outcome::Acknowledged;
+            if failed {
                 *slot = None;
             }
-            history.push(self.recorded(thread, begin, ops, outcome));
+            // An anomaly is understood by who led: the node stands in the record.
+            history.push(self.recorded(10 * thread + node, begin, ops, outcome));
             thread::sleep(PAUSE);
         }
         history

@@ -7,7 +7,7 @@ use crate::hosts::{NODES, STORE, run};
 pub(crate) enum Fault {
     /// What the leader sends to the store is lost: it does not renew its lease.
     FromLeader,
-    /// What the store sends to the leader is lost: what it writes may be there, and it does not know.
+    /// What the store sends to the leader is lost: it does not know whether its writes are there.
     ToLeader,
     /// A follower and the store are cut off from each other.
     Follower,
@@ -20,6 +20,12 @@ pub(crate) const FAULTS: [Fault; 4] =
     [Fault::FromLeader, Fault::ToLeader, Fault::Follower, Fault::Loss];
 
 impl Fault {
+    /// True if another node reaches the store as ever, and commits go on. Where packets of all are
+    /// lost, connections wait for seconds, and leases lapse: nothing wrong is all that is promised.
+    pub(crate) fn leaves_a_way(self) -> bool {
+        !matches!(self, Self::Loss)
+    }
+
     /// What is lost, for `nft`, while the node of this number leads.
     pub(crate) fn rules(self, leader: usize) -> Vec<String> {
         let way = |from: &str, to: &str| format!("ip saddr {from} ip daddr {to} drop");

@@ -1,5 +1,6 @@
 //! Network namespaces, and the servers in them.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -57,15 +58,18 @@ impl Hosts {
         let hosts = Self { hub: hub.clone() };
         run("ip", &format!("netns add {hub}"));
         run("ip", &format!("-n {hub} link set lo up"));
-        run("ip", &format!("-n {hub} link add bridge type bridge"));
+        run("ip", &format!("-n {hub} link add name bridge type bridge"));
         run("ip", &format!("-n {hub} addr add 10.77.0.254/24 dev bridge"));
         run("ip", &format!("-n {hub} link set bridge up"));
         for (name, address) in all() {
             let space = space(&hub, name);
             run("ip", &format!("netns add {space}"));
             run("ip", &format!("-n {space} link set lo up"));
-            run("ip", &format!("-n {hub} link add {name} type veth peer name eth0 netns {space}"));
-            run("ip", &format!("-n {hub} link set {name} master bridge up"));
+            run(
+                "ip",
+                &format!("-n {hub} link add name {name} type veth peer name eth0 netns {space}"),
+            );
+            run("ip", &format!("-n {hub} link set dev {name} master bridge up"));
             run("ip", &format!("-n {space} addr add {address}/24 dev eth0"));
             run("ip", &format!("-n {space} link set eth0 up"));
         }
@@ -122,11 +126,14 @@ pub(crate) fn start(hub: &str, folder: &Path) -> Vec<Process> {
         command.args(["--bolt", &format!("{address}:7687"), "--http", &format!("{address}:7474")]);
         command.args(["--cluster", &format!("etcd://{}", STORE.1)]);
         command.args(["--set", "cluster.follower_reads=latest"]);
-        command.stdout(Stdio::piped());
+        command.args(["--set", "auth.allow_remote_without=true"]);
+        let log = folder.join(format!("{node}.log"));
+        command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
         let mut server = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let ready = lines.any(|line| line.unwrap().starts_with("Bolt at "));
-        assert!(ready, "the node {node} does not start");
+        let log = || std::fs::read_to_string(&log).unwrap();
+        assert!(ready, "the node {node} does not start: {}", log());
         thread::spawn(move || lines.for_each(drop));
         servers.push(server);
     }

@@ -123,6 +123,13 @@ impl Election {
         self.next
     }
 
+    /// Returns the timestamp after the slot that is being put, or else [`next`](Self::next): what
+    /// other nodes may read in the log of what this one writes.
+    #[must_use]
+    pub fn put_end(&self) -> u64 {
+        self.put.map_or(self.next, |put| put.slot.range.next())
+    }
+
     /// Returns the lease that was last seen: the leader, as far as this node knows.
     #[must_use]
     pub fn lease(&self) -> Option<&Lease> {

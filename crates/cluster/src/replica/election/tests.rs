@@ -255,6 +255,8 @@ fn an_unknown_outcome_is_asked_again_as_the_same() {
     bench.append(1);
     bench.ms(1000);
     assert_eq!((bench.fate(0), bench.log.len()), ("open", 2));
+    // Others may read it already.
+    assert_eq!((bench.node.next(), bench.node.put_end()), (2, 3));
     bench.put_is_unknown = false;
     bench.ms(200);
     assert_eq!(

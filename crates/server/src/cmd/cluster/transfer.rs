@@ -10,9 +10,9 @@ use crate::ui::Screen;
 /// Let another node lead a database, or all that a node leads
 ///
 /// The leader ends the commits that are under way, and the other node takes over at once: drivers
-/// that route are told, and their managed transactions do not fail. Refused if the node cannot lead:
-/// a replica, one that is not there, has no copy, or is far behind. Asks through the store, where
-/// leaders look every two seconds.
+/// that route are told, and their managed transactions do not fail. Refused if the node cannot
+/// lead: a replica, one that is not there, has no copy, or is far behind. Asks through the store,
+/// where leaders look every two seconds.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   telar cluster transfer etcd://etcd1,etcd2,etcd3 b --from a

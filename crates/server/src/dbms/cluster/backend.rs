@@ -12,29 +12,39 @@ use crate::dbms::failure::server_error;
 /// Longest wait of a read for what had been acknowledged before it.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Time between two looks at the lease, while a read waits for a group of its leader.
+const LEASE_LOOK: Duration = Duration::from_millis(50);
+
 /// One opening of a node's copy of a database.
 ///
 /// Isolation: on the leader a snapshot shows everything that anybody had acknowledged before it
 /// (strict). On a follower it shows what has been applied, and bookmarks wait (causal); or, with
 /// `cluster.follower_reads = "latest"`, it is strict there, too: the end of the log is read in the
-/// store first, and waited for.
+/// store first, and waited for. Such a follower shows commits that the leader has put and knows
+/// nothing of yet, so with this setting a leader's reads wait for the group that it puts: nothing
+/// that one node has shown is missing in a later read of another.
 #[derive(Debug)]
 pub(in crate::dbms) struct ReplicaBackend {
     pub(in crate::dbms) engine: Engine,
     pub(in crate::dbms) copy: LocalCopy,
 }
 
+/// Refusal of a read that was to see the newest state.
+fn late(why: String) -> QueryError {
+    let message = format!("the newest state cannot be read here: {why}; try again");
+    server_error(ErrorKind::DatabaseUnavailable, message)
+}
+
 impl ReplicaBackend {
-    /// Waits, on a follower whose reads are to be strict, until it shows what had been acknowledged
-    /// before the call.
+    /// Waits, where reads are strict on every node, until this one shows what had been acknowledged
+    /// before the call, or shown by another.
     fn catch_up(&self) -> Result<(), QueryError> {
-        if !self.copy.latest_reads || !self.engine.follows() {
+        if !self.copy.latest_reads {
             return Ok(());
         }
-        let late = |why: String| {
-            let message = format!("the newest state cannot be read here: {why}; try again");
-            server_error(ErrorKind::DatabaseUnavailable, message)
-        };
+        if !self.engine.follows() {
+            return self.await_put();
+        }
         if let Some(why) = self.copy.replica.stopped() {
             return Err(late(why));
         }
@@ -45,6 +55,24 @@ impl ReplicaBackend {
             let why = self.copy.replica.stopped();
             late(why.unwrap_or_else(|| format!("commit {last} has not come")))
         })
+    }
+
+    /// Waits, on the leader, until it shows the group that it puts, if one is under way.
+    fn await_put(&self) -> Result<(), QueryError> {
+        let last = self.copy.replica.last_put();
+        // While its outcome is not known, the lease is what ends the wait: it is not renewed where
+        // the store does not answer, and somebody else leads after it.
+        let until = Instant::now() + PATIENCE;
+        while self.published() < last {
+            let deadline = Instant::now().checked_add(LEASE_LOOK);
+            if self.wait_for(last, &Limits { deadline, ..Limits::default() }).is_err() {
+                self.check_lease(self.published())?;
+                if Instant::now() >= until {
+                    return Err(late(format!("nobody knows whether commit {last} was made")));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Fails if a snapshot from before this call, of `shown` or later, may lack what another

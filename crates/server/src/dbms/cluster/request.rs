@@ -1,7 +1,7 @@
-//! An operator's request that another node leads: `telar cluster transfer`, and the leader's answer.
+//! An operator's request that another node leads: `telar cluster transfer`, and its answer.
 //!
-//! Both sides meet in the store (`telar_cluster::transfer`), as for every command of `telar cluster`:
-//! whoever reaches the store may do it.
+//! Both sides meet in the store (`telar_cluster::transfer`), as for every command of
+//! `telar cluster`: whoever reaches the store may do it.
 
 use std::thread;
 use std::time::{Duration, Instant};

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::{Mutex, RwLock};
 use telar_engine::{Engine, WeakEngine};
 use telar_query::{
-    Files, Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, Workers,
+    Files, Prepared, Procedures, QueryError, Running, Scratch, ScratchFolder, UserFunction, Workers,
 };
 
 use crate::plans::{PlanUses, Plans};
@@ -76,6 +76,50 @@ impl Runtime {
     #[must_use]
     pub fn procedures(&self) -> &Procedures {
         &self.procedures
+    }
+
+    /// Adds a function that expressions can call, `my.score(x)`, or replaces the one of this name.
+    ///
+    /// # Errors
+    /// If the name has no namespace, or is that of a built-in function.
+    ///
+    /// # Examples
+    /// ```
+    /// use std::ops::RangeInclusive;
+    /// use std::sync::Arc;
+    /// use telar_db::column::Column;
+    /// use telar_db::query::{QueryError, UserFunction};
+    /// use telar_db::{Session, Value};
+    ///
+    /// struct Half;
+    ///
+    /// impl UserFunction for Half {
+    ///     fn arguments(&self) -> RangeInclusive<usize> {
+    ///         1..=1
+    ///     }
+    ///
+    ///     fn call(&self, arguments: &[Arc<Column>], rows: usize) -> Result<Column, QueryError> {
+    ///         let half = |row| match arguments[0].get(row) {
+    ///             Value::Int(int) => Value::Int(int / 2),
+    ///             _ => Value::Null,
+    ///         };
+    ///         Ok(Column::of((0..rows).map(half).collect()))
+    ///     }
+    /// }
+    ///
+    /// let session = Session::new(&telar_db::open_in_memory()?);
+    /// session.runtime().add_function("my.half", Arc::new(Half))?;
+    /// assert_eq!(session.run("RETURN my.half(6)", &[])?.rows, [[Value::Int(3)]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn add_function(
+        &self,
+        name: &str,
+        function: Arc<dyn UserFunction>,
+    ) -> Result<(), QueryError> {
+        self.procedures.functions.add(name, function)?;
+        self.plans.lock().clear();
+        Ok(())
     }
 
     /// What runs in the sessions.

@@ -12,6 +12,7 @@ use telar_db::{Runtime, Session as EngineSession};
 
 use crate::error::{ClosedError, of_engine};
 use crate::fork::Process;
+use crate::function;
 use crate::load::Load;
 use crate::runner::Runner;
 use crate::session::Session;
@@ -206,6 +207,28 @@ impl Database {
             .detach(|| database.backup(&path, &BackupOptions::default()))
             .map_err(|e| of_engine(&e))?;
         Ok(())
+    }
+
+    /// Makes a function of Python one of statements: `my.score(p.a, p.b)`, under a name with a
+    /// namespace, or replaces the one of this name. With `takes='values'` it is called for each row;
+    /// with `'numpy'` or `'arrow'` for many rows at once, with an array for each argument, and returns
+    /// an array: a function that Numba has compiled, or one of `pyarrow.compute`. It may be called
+    /// more than once for a row, and by several threads.
+    ///
+    /// >>> import telar
+    /// >>> db = telar.open()
+    /// >>> db.create_function("my.initials", lambda name: "".join(w[0] for w in name.split()))
+    /// >>> db.query("RETURN my.initials('Ada Lovelace')").value()
+    /// 'AL'
+    #[pyo3(signature = (name, function, *, takes = "values"))]
+    fn create_function(
+        slf: &Bound<'_, Self>,
+        name: &str,
+        function: &Bound<'_, PyAny>,
+        takes: &str,
+    ) -> PyResult<()> {
+        let runner = slf.as_super().get().held.runner()?;
+        function::add(slf.py(), runner.runtime(), name, function, takes)
     }
 
     /// Begins a load of tables that come in together: see `telar.Load`. `unique` names constraints

@@ -140,6 +140,14 @@ static PIPE: Mutex<Option<Arc<Pipe>>> = Mutex::new(None);
 static FLAG: PyOnceLock<Arc<AtomicBool>> = PyOnceLock::new();
 static SET_WAKEUP_FD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
+/// What a function of Python's raised for the main thread, while a statement of it ran.
+static AFTERWARDS: Mutex<Option<PyErr>> = Mutex::new(None);
+
+/// Raises an exception of the main thread once its statement has ended, in place of the result.
+pub(crate) fn raise_afterwards(error: PyErr) {
+    *AFTERWARDS.lock() = Some(error);
+}
+
 thread_local! {
     /// Whether this is Python's main thread, and of which process.
     static MAIN: Cell<Option<(Process, bool)>> = const { Cell::new(None) };
@@ -199,6 +207,9 @@ pub(crate) fn interruptible<T: Send>(
     pipe.active.store(false, Ordering::SeqCst);
     if pipe.came.swap(false, Ordering::SeqCst) {
         pipe.hand_on(py)?;
+    }
+    if let Some(error) = AFTERWARDS.lock().take() {
+        return Err(error);
     }
     // The handler of a signal that ended the statement runs now, not at some later instruction.
     if pipe.flag.load(Ordering::Relaxed) {

@@ -9,6 +9,7 @@
 //!      value · entity · temporal · point · duration     cells, both ways
 //!      frame                             Arrow, both ways
 //!  load                                  tables that become nodes and relationships
+//!  function                              functions of Python that statements call
 //!  error                                 exceptions
 //!  interrupt · fork                      Ctrl-C, and children of this process
 //! ```
@@ -22,6 +23,7 @@ mod entity;
 mod error;
 mod fork;
 mod frame;
+mod function;
 mod interrupt;
 mod layout;
 mod load;

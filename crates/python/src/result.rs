@@ -6,8 +6,9 @@ use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
+use telar_db::CommitTs;
 use telar_db::column::{Column, Nullable};
-use telar_db::query::{Columns, StatementKind, Summary};
+use telar_db::query::{Columns, Counters, StatementKind, Summary};
 
 use crate::error::of_query;
 use crate::frame;
@@ -36,6 +37,13 @@ pub(crate) struct Result {
 impl Result {
     pub(crate) fn new((columns, summary): (Columns, Summary)) -> Self {
         Self { columns: Arc::new(columns), names: PyOnceLock::new(), summary }
+    }
+
+    /// These columns, as if a statement had returned them.
+    pub(crate) fn of_columns(columns: Columns) -> Self {
+        let (kind, counters, at) = (StatementKind::Read, Counters::default(), CommitTs::default());
+        let (plan, notifications) = (None, Vec::new());
+        Self::new((columns, Summary { kind, counters, at, plan, notifications }))
     }
 
     fn names(&self, py: Python<'_>) -> &Arc<Names> {

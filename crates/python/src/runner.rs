@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use telar_db::query::{Columns, QueryError, Summary};
-use telar_db::{QueryTransaction, Session};
+use telar_db::{QueryTransaction, Runtime, Session};
 
 use crate::error::of_query;
 use crate::fork::Process;
@@ -51,6 +51,11 @@ impl Runner {
         set: impl FnOnce(Session) -> PyResult<Session>,
     ) -> PyResult<Self> {
         Ok(Self::new(py, set(self.other.clone())?))
+    }
+
+    /// What the sessions of the database share.
+    pub(crate) fn runtime(&self) -> &Runtime {
+        self.other.runtime()
     }
 
     /// The session for this thread.

@@ -37,6 +37,7 @@ use crate::files::{Files, NoFiles};
 use crate::planning::Planning;
 use crate::query_error::QueryError;
 use crate::running::Running;
+use crate::user_function::UserFunctions;
 use crate::value_type::ValueType;
 
 /// A named, typed argument or column of a procedure.
@@ -178,6 +179,8 @@ pub struct Procedures {
     pub running: Arc<Running>,
     /// What the database is called.
     pub database: Arc<str>,
+    /// Functions of the program. Plans that were made before one is added do not know it.
+    pub functions: Arc<UserFunctions>,
     /// Formats of the files that statements read and write.
     pub files: Arc<dyn Files>,
     /// The rules of planning; a test may want fewer.
@@ -190,7 +193,8 @@ impl Default for Procedures {
     fn default() -> Self {
         let (by_name, running) = (BTreeMap::new(), Arc::default());
         let (database, files) = ("telar".into(), Arc::new(NoFiles));
-        Self { by_name, running, database, files, planning: Planning::default() }
+        let (functions, planning) = (Arc::default(), Planning::default());
+        Self { by_name, running, database, functions, files, planning }
     }
 }
 

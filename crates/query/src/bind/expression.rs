@@ -22,6 +22,7 @@ use crate::function;
 use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::user_function::UserCall;
 use crate::value_type::ValueType;
 use crate::watch;
 
@@ -430,6 +431,16 @@ impl Binder<'_> {
         if name == "gds.graph.project" {
             let message = "gds.graph.project() stands alone as an item of RETURN or WITH";
             return Err(self.syntax("InvalidAggregation", message, e.span));
+        }
+        if let Some((name, function)) = self.procedures.functions.find(&name) {
+            if call.distinct {
+                let message = format!("{name}() does not aggregate: it takes no DISTINCT");
+                return Err(self.syntax("InvalidAggregation", message, e.span));
+            }
+            let takes = function.arguments();
+            self.arity(&name, call, *takes.start(), *takes.end(), e)?;
+            let arguments = self.expressions(&call.arguments)?;
+            return Ok(Expr::UserFunction(UserCall { name, function }, arguments));
         }
         let Some(found) = function::lookup(&name) else {
             let near = closest(&name, function::all().iter().map(|f| f.name));

@@ -13,6 +13,7 @@ use crate::batch::Slot;
 use crate::function::Function;
 use crate::ops::NormalForm;
 use crate::plan::{Name, Plan};
+use crate::user_function::UserCall;
 use crate::value_type::ValueType;
 
 /// An expression over the columns of a batch.
@@ -40,6 +41,8 @@ pub(crate) enum Expr {
     IsNormalized(Box<Expr>, NormalForm, bool),
     HasLabels(Box<Expr>, Labels),
     Function(&'static Function, Vec<Expr>),
+    /// A function of the program.
+    UserFunction(UserCall, Vec<Expr>),
     GraphFunction(GraphFunction, Vec<Expr>),
     Case(Box<Case>),
     ListComprehension(Box<ListComprehension>),

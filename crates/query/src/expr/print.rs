@@ -172,6 +172,7 @@ impl Printer<'_> {
             }
             Expr::HasLabels(e, labels) => format!("{}:{}", access(e), self.labels(labels)),
             Expr::Function(f, arguments) => format!("{}({})", f.name, self.exprs(arguments)),
+            Expr::UserFunction(f, arguments) => format!("{}({})", f.name, self.exprs(arguments)),
             Expr::GraphFunction(f, arguments) => {
                 format!("{}({})", graph_function(*f), self.exprs(arguments))
             }

@@ -20,6 +20,7 @@ macro_rules! parts {
             | Self::Or(parts)
             | Self::Xor(parts)
             | Self::Function(_, parts)
+            | Self::UserFunction(_, parts)
             | Self::GraphFunction(_, parts) => parts.$iter().for_each($f),
             Self::Map(entries) => entries.$iter().for_each(|(_, e)| $f(e)),
             Self::Property(e, _)
@@ -123,6 +124,7 @@ impl Expr {
     pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = match self {
             Self::Function(function, _) => function.deterministic,
+            Self::UserFunction(..) => false,
             Self::Subquery(subquery) => subquery.plan.is_fixed_whole(),
             _ => true,
         };

@@ -209,6 +209,21 @@ pub(crate) fn eval(
                 false => Column::of((0..rows).map(call).collect::<Result<_, _>>()?),
             }
         }
+        Expr::UserFunction(call, arguments) => {
+            let columns = eval_all(arguments, batch, cx)?;
+            if rows == 0 {
+                return Ok(Arc::new(Column::default()));
+            }
+            let column = call.call(&columns, rows)?;
+            let mut large = Growth::of("a function of the program");
+            if let Column::Values(values) = &column {
+                for value in values {
+                    sizes::check_value(value)?;
+                    large.see(value, cx)?;
+                }
+            }
+            column
+        }
         Expr::GraphFunction(function, arguments) => {
             let columns = eval_all(arguments, batch, cx)?;
             let whole = columns.first().map(|c| access::graph_column(*function, c, cx));

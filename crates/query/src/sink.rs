@@ -10,6 +10,7 @@ use crate::description::PlanDescription;
 use crate::entities::{Entities, Live, Names, Node, Relationship};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
+use crate::files::EntityReader;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
 use crate::result::{Counters, QueryResult, StatementKind};
@@ -137,6 +138,16 @@ impl<'a> Rows<'a> {
                 Ok(entities.relationships.get(&edge).cloned().unwrap_or_default().into())
             }
         }
+    }
+}
+
+impl EntityReader for Rows<'_> {
+    fn node(&self, vertex: VertexId) -> Result<Arc<Node>, QueryError> {
+        Rows::node(self, vertex)
+    }
+
+    fn relationship(&self, edge: EdgeId) -> Result<Arc<Relationship>, QueryError> {
+        Rows::relationship(self, edge)
     }
 }
 

@@ -62,7 +62,8 @@ fn graph() -> Database {
         "MATCH (p:Person) WHERE p.id % 10 = 0 SET p:`odd label`, p.`:ID` = 'taken'",
         "CREATE (:`odd label`), ({only: 'properties'}), ()",
         "MATCH (a:Person), (b:Person) WHERE a.id < 20 AND b.id = a.id * 2 \
-         CREATE (a)-[:KNOWS {since: date(), d: duration('P1D')}]->(b), (a)-[:KNOWS {since: 1}]->(b), \
+         CREATE (a)-[:KNOWS {since: date(), d: duration('P1D')}]->(b), \
+         (a)-[:KNOWS {since: 1}]->(b), \
          (a)-[:PLAIN]->(a)",
         "MATCH (a:Person {id: 1}), (b:Person {id: 2}) CREATE (a)-[:ONCE]->(b)",
         "CREATE (:Gone)-[:LEFT]->(:Gone)",

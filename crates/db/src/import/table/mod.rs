@@ -112,8 +112,8 @@ pub struct TableImport<'s> {
     /// end, values that no property can hold, and, in a bulk load, rows that break a constraint.
     /// Default: the first one ends the import.
     pub bad_rows: Option<u64>,
-    /// Take values as the engine does: maps, and lists of any values, too, which queries refuse; and
-    /// leave integers in lists beside floats as they are. Default: as queries do.
+    /// Take values as the engine does: maps and lists of any values, which queries refuse, too, and
+    /// integers in lists beside floats as they are. Default: as queries do.
     pub as_is: bool,
     /// Rows of all tables together from which on they come in by a bulk load.
     pub bulk_rows: usize,

@@ -55,7 +55,7 @@ pub fn column(array: &dyn Array, field: &Field) -> Result<Column, QueryError> {
 /// The columns of a record batch, in the order of its schema.
 ///
 /// # Errors
-/// As [`column`].
+/// As [`column()`].
 pub fn columns(batch: &RecordBatch) -> Result<Vec<Column>, QueryError> {
     let schema = batch.schema_ref();
     batch.columns().iter().zip(schema.fields()).map(|(a, f)| column(a.as_ref(), f)).collect()

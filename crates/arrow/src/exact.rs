@@ -12,7 +12,8 @@
 //!
 //! | values (and nulls) | Arrow |
 //! |---|---|
-//! | booleans, integers, floats, strings, byte strings | `Bool`, `Int64`, `Float64`, `LargeUtf8`, `LargeBinary` |
+//! | booleans, integers, floats | `Bool`, `Int64`, `Float64` |
+//! | strings, byte strings | `LargeUtf8`, `LargeBinary` |
 //! | dates within 5 million years, local times | `Date32`, `Time64(ns)` |
 //! | local dates and times | `Timestamp(ns)`; in microseconds if one is outside of 1678 to 2262 |
 //! | dates and times with one offset, or in one zone | the same, with the zone |
@@ -31,7 +32,7 @@ use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, TimeUnit};
 use telar_db::column::Column;
 use telar_db::json::{Notation, Writer};
-use telar_db::query::{ErrorKind, QueryError, Rows};
+use telar_db::query::{EntityReader, ErrorKind, QueryError};
 use telar_db::value::{DateTime, LocalDateTime, NESTING_MAX};
 use telar_db::{Value, ValueMap};
 
@@ -237,7 +238,11 @@ impl Shape {
     /// # Errors
     /// `MixedColumn` for a value that this shape does not hold exactly; those of reading nodes and
     /// relationships.
-    pub fn array(&self, column: &Column, rows: Option<&Rows<'_>>) -> Result<ArrayRef, QueryError> {
+    pub fn array(
+        &self,
+        column: &Column,
+        rows: Option<&dyn EntityReader>,
+    ) -> Result<ArrayRef, QueryError> {
         let len = column.len();
         let values = || (0..len).map(|row| column.get(row));
         Ok(match (self, column) {
@@ -390,7 +395,7 @@ impl Shape {
         &self,
         inner: &Self,
         values: impl Iterator<Item = Value>,
-        rows: Option<&Rows<'_>>,
+        rows: Option<&dyn EntityReader>,
     ) -> Result<ArrayRef, QueryError> {
         let (mut elements, mut lengths, mut valid) = (Vec::new(), Vec::new(), Vec::new());
         for value in values {
@@ -424,7 +429,7 @@ fn texts<'t>(all: impl Iterator<Item = Option<&'t str>>) -> ArrayRef {
 
 fn json(
     values: impl Iterator<Item = Value>,
-    rows: Option<&Rows<'_>>,
+    rows: Option<&dyn EntityReader>,
 ) -> Result<ArrayRef, QueryError> {
     let mut all = LargeStringBuilder::new();
     let mut text = Vec::new();
@@ -445,7 +450,7 @@ fn json(
 ///
 /// # Errors
 /// Those of reading them.
-pub fn resolved(value: Value, rows: Option<&Rows<'_>>) -> Result<Value, QueryError> {
+pub fn resolved(value: Value, rows: Option<&dyn EntityReader>) -> Result<Value, QueryError> {
     use telar_db::query::{element_id_of_edge, element_id_of_vertex};
     let properties = |map: &ValueMap| Value::Map(Arc::new(map.clone()));
     Ok(match &value {

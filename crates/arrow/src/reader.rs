@@ -6,7 +6,7 @@
 //! | `Boolean` | booleans |
 //! | integers of all widths | integers; a `UInt64` beyond 64 bits with sign is an error |
 //! | floats of all widths | floats |
-//! | decimals | integers without places behind the point, floats otherwise; an error if a digit is lost |
+//! | decimals | floats, integers if there are no places; an error if a digit is lost |
 //! | `Utf8`, `LargeUtf8`, `Utf8View` | strings |
 //! | the same with the extension `arrow.json` | what the JSON says |
 //! | binary of all kinds | byte strings; with the extension `arrow.uuid` a string |
@@ -55,7 +55,7 @@ pub fn column(array: &dyn Array, field: &Field) -> Result<Column, QueryError> {
 /// The columns of a record batch, in the order of its schema.
 ///
 /// # Errors
-/// As [`column`].
+/// As [`column()`].
 pub fn columns(batch: &RecordBatch) -> Result<Vec<Column>, QueryError> {
     let schema = batch.schema_ref();
     batch.columns().iter().zip(schema.fields()).map(|(a, f)| column(a.as_ref(), f)).collect()

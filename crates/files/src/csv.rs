@@ -13,7 +13,7 @@ use telar_arrow::exact::resolved;
 use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::json::{Notation, Writer};
-use telar_db::query::{FileOptions, QueryError, Rows, TableReader, TableWriter};
+use telar_db::query::{EntityReader, FileOptions, QueryError, TableReader, TableWriter};
 
 use crate::guess::{self, ColumnType};
 use crate::text::{self, RECORD_BYTES_MAX};
@@ -228,7 +228,7 @@ impl CsvWriter {
 }
 
 /// The text of a value; nothing for null.
-pub(crate) fn field(value: Value, rows: Option<&Rows<'_>>) -> Result<String, QueryError> {
+pub(crate) fn field(value: Value, rows: Option<&dyn EntityReader>) -> Result<String, QueryError> {
     match &value {
         Value::Null => return Ok(String::new()),
         Value::String(text) => return Ok(text.to_string()),
@@ -244,7 +244,11 @@ pub(crate) fn field(value: Value, rows: Option<&Rows<'_>>) -> Result<String, Que
 }
 
 impl TableWriter for CsvWriter {
-    fn write(&mut self, columns: &[&Column], rows: Option<&Rows<'_>>) -> Result<(), QueryError> {
+    fn write(
+        &mut self,
+        columns: &[&Column],
+        rows: Option<&dyn EntityReader>,
+    ) -> Result<(), QueryError> {
         for row in 0..columns.first().map_or(0, |column| column.len()) {
             for column in columns {
                 let text = field(column.get(row), rows)?;

@@ -14,7 +14,7 @@ use telar_arrow::exact::resolved;
 use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::json::{Notation, Writer, read_mixed_value, write_string};
-use telar_db::query::{FileOptions, QueryError, Rows, TableReader, TableWriter};
+use telar_db::query::{EntityReader, FileOptions, QueryError, TableReader, TableWriter};
 
 use crate::text::{self, RECORD_BYTES_MAX};
 use crate::{BATCH_ROWS, failed, wrong_option};
@@ -167,7 +167,11 @@ fn is_plain(value: &Value) -> bool {
 }
 
 impl TableWriter for JsonWriter {
-    fn write(&mut self, columns: &[&Column], rows: Option<&Rows<'_>>) -> Result<(), QueryError> {
+    fn write(
+        &mut self,
+        columns: &[&Column],
+        rows: Option<&dyn EntityReader>,
+    ) -> Result<(), QueryError> {
         for row in 0..columns.first().map_or(0, |column| column.len()) {
             self.line.clear();
             self.line.push(b'{');

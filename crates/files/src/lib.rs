@@ -14,10 +14,13 @@
 //! write all formats. Parquet and Arrow IPC keep every value as it is, JSON lines do when they are
 //! told to, CSV is what others expect (docs/files.md).
 //!
+//! A whole database goes into a folder of files and back by [`folder`].
+//!
 //! What is wrong in a file is an error with its name and the line or row; a damaged file is never a
 //! panic.
 
 mod csv;
+pub mod folder;
 mod guess;
 mod ipc;
 mod json;

@@ -13,7 +13,7 @@ use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 use telar_arrow::exact::{Shape, resolved};
 use telar_db::column::Column;
-use telar_db::query::{FileFormat, FileOptions, QueryError, Rows, TableWriter};
+use telar_db::query::{EntityReader, FileFormat, FileOptions, QueryError, TableWriter};
 
 use crate::{failed, parquet as own, wrong_option};
 
@@ -68,15 +68,24 @@ impl ShapedWriter {
         })
     }
 
+    /// The same, whose columns have these types.
+    pub(crate) fn with_shapes(mut self, shapes: Vec<Shape>) -> Result<Self, QueryError> {
+        self.begin_with(shapes)?;
+        Ok(self)
+    }
+
     /// Decides the types by the rows that wait, and writes them.
     fn begin(&mut self) -> Result<(), QueryError> {
-        let Some(file) = self.file.take() else { return Ok(()) };
-        let waiting = std::mem::take(&mut self.waiting);
         let shape = |at: usize| {
-            let shapes = waiting.iter().map(|batch| Shape::of_column(&batch[at]));
+            let shapes = self.waiting.iter().map(|batch| Shape::of_column(&batch[at]));
             shapes.fold(Shape::Nothing, Shape::join)
         };
-        let shapes: Vec<Shape> = (0..self.names.len()).map(shape).collect();
+        self.begin_with((0..self.names.len()).map(shape).collect())
+    }
+
+    fn begin_with(&mut self, shapes: Vec<Shape>) -> Result<(), QueryError> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let waiting = std::mem::take(&mut self.waiting);
         let fields = self.names.iter().zip(&shapes).map(|(name, shape)| shape.field(name));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let compression = self.options.compression.as_deref();
@@ -134,7 +143,7 @@ impl ShapedWriter {
 }
 
 /// A column that names nothing of the graph.
-fn settled(column: &Column, rows: Option<&Rows<'_>>) -> Result<Column, QueryError> {
+fn settled(column: &Column, rows: Option<&dyn EntityReader>) -> Result<Column, QueryError> {
     match column {
         Column::Vertices(_) | Column::Edges(_) | Column::Same(..) | Column::Values(_) => {
             let values = (0..column.len()).map(|row| resolved(column.get(row), rows));
@@ -145,7 +154,11 @@ fn settled(column: &Column, rows: Option<&Rows<'_>>) -> Result<Column, QueryErro
 }
 
 impl TableWriter for ShapedWriter {
-    fn write(&mut self, columns: &[&Column], rows: Option<&Rows<'_>>) -> Result<(), QueryError> {
+    fn write(
+        &mut self,
+        columns: &[&Column],
+        rows: Option<&dyn EntityReader>,
+    ) -> Result<(), QueryError> {
         let columns = columns.iter().map(|column| settled(column, rows));
         let columns = columns.collect::<Result<Vec<Column>, _>>()?;
         if self.target.is_some() {

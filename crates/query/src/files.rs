@@ -18,10 +18,11 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::OFlags;
+use telar_graph::{EdgeId, VertexId};
 
 use crate::batch::Column;
+use crate::entities::{Node, Relationship};
 use crate::query_error::{ErrorKind, QueryError};
-use crate::sink::Rows;
 use crate::watch::Limits;
 
 /// A format of files of rows.
@@ -122,13 +123,32 @@ pub trait TableReader: Send {
     }
 }
 
+/// What nodes and relationships of some rows are.
+pub trait EntityReader {
+    /// Labels and properties of a node.
+    ///
+    /// # Errors
+    /// If the graph cannot be read.
+    fn node(&self, vertex: VertexId) -> Result<Arc<Node>, QueryError>;
+
+    /// Type and properties of a relationship.
+    ///
+    /// # Errors
+    /// If the graph cannot be read.
+    fn relationship(&self, edge: EdgeId) -> Result<Arc<Relationship>, QueryError>;
+}
+
 /// Rows that go somewhere.
 pub trait TableWriter: Send {
-    /// The next rows, a column per name. `rows` tells what nodes and relationships in them are.
+    /// The next rows, a column per name. `entities` tells what nodes and relationships in them are.
     ///
     /// # Errors
     /// If they cannot be written, with the file.
-    fn write(&mut self, columns: &[&Column], rows: Option<&Rows<'_>>) -> Result<(), QueryError>;
+    fn write(
+        &mut self,
+        columns: &[&Column],
+        entities: Option<&dyn EntityReader>,
+    ) -> Result<(), QueryError>;
 
     /// Writes what is left, and makes sure that it is on disk.
     ///

@@ -76,7 +76,7 @@ pub use entities::{Entities, Node, Relationship};
 pub use error::EvalError;
 pub use exec::{Access, Inputs, OpenTransaction, Transactions, storable};
 pub use expr::print::literal;
-pub use files::{FileFormat, FileOptions, Files, TableReader, TableWriter};
+pub use files::{EntityReader, FileFormat, FileOptions, Files, TableReader, TableWriter};
 pub use function::{Context, Moment};
 pub use host::{Host, Routes, ServerCommand, ShownConnection, ShownDatabase};
 pub use host::{ShownPlace, ShownPrivilege, ShownServer, ShownSetting, ShownUser};

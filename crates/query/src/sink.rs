@@ -11,6 +11,7 @@ use crate::description::PlanDescription;
 use crate::entities::{Entities, Live, Names, Node, Relationship};
 use crate::exec::Exec;
 use crate::exec::memory::Held;
+use crate::files::EntityReader;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
 use crate::result::{Counters, QueryResult, StatementKind};
@@ -152,6 +153,16 @@ impl<'a> Rows<'a> {
                 Ok(columns.relationship(&edge).cloned().unwrap_or_default())
             }
         }
+    }
+}
+
+impl EntityReader for Rows<'_> {
+    fn node(&self, vertex: VertexId) -> Result<Arc<Node>, QueryError> {
+        Rows::node(self, vertex)
+    }
+
+    fn relationship(&self, edge: EdgeId) -> Result<Arc<Relationship>, QueryError> {
+        Rows::relationship(self, edge)
     }
 }
 

@@ -200,12 +200,38 @@ fn info_without_a_database_makes_none() {
 }
 
 #[test]
+fn an_export_becomes_the_same_database_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, file) = (folder.path().join("db"), folder.path().join("trust.csv"));
+    fs::write(&file, "from,to,rating\n7,9,5\n9,12,-2\n7,12,4\n7,9,1\n").unwrap();
+    run(&["import", text(&db), text(&file), "--label", "User", "--type", "TRUSTS"]);
+    for format in ["parquet", "arrow", "jsonl"] {
+        let (out, copy) = (folder.path().join(format), folder.path().join(format!("{format}.db")));
+        let said = run(&["export", text(&db), text(&out), "--format", format]);
+        assert!(
+            said.contains("3 vertices, 4 edges, 0 constraints and indexes in 2 files"),
+            "{said}"
+        );
+        let said = run(&["import", text(&copy), text(&out)]);
+        assert!(said.contains("3 vertices, 4 edges"), "{said}");
+        assert!(run(&["info", text(&copy)]).contains("TRUSTS"));
+        assert!(fail(&["export", text(&db), text(&out)]).contains("File exists"));
+    }
+    let none = folder.path().join("none");
+    let said = fail(&["import", text(&folder.path().join("x")), text(folder.path())]);
+    assert!(said.contains("none that telar export has made"), "{said}");
+    assert!(!folder.path().join("x").exists());
+    assert!(fail(&["export", text(&none), text(&folder.path().join("y"))]).contains("none"));
+    assert!(!none.exists());
+}
+
+#[test]
 fn wrong_usage_exits_with_2_and_help_names_every_command() {
     assert_eq!(telar(&["import", "only-one"]).status.code(), Some(2));
     assert_eq!(telar(&["demo", "--writers", "0"]).status.code(), Some(2));
     assert_eq!(telar(&["no-such-command"]).status.code(), Some(2));
     let help = run(&["--help"]);
-    let commands = ["backup", "check", "compact", "demo", "import", "info"];
+    let commands = ["backup", "check", "compact", "demo", "export", "import", "info"];
     for command in commands.into_iter().chain(["repair", "restore", "upgrade"]) {
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
     }

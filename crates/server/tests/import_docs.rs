@@ -32,13 +32,15 @@ fn run(name: &str) -> Vec<String> {
 #[test]
 fn examples_of_the_page_run() {
     let said = run("import.md");
-    assert_eq!(said.len(), 5);
+    assert_eq!(said.len(), 6);
     assert!(said[0].contains("3 vertices :Crossing, 3 edges :ROAD"), "{}", said[0]);
     assert!(said[1].contains("3 vertices, 2 edges"), "{}", said[1]);
-    assert!(said[2].contains("3 vertices, 1 edge") && said[2].contains("2 rows"), "{}", said[2]);
-    assert!(said[2].contains("more.csv:3: :END_ID: no vertex has the id \"9\""), "{}", said[2]);
-    assert!(said[3].contains("0 vertices, 1 edge"), "{}", said[3]);
-    assert!(said[4].contains("3 vertices, 2 edges") && said[4].contains("by bfs"), "{}", said[4]);
+    assert!(said[2].contains("3 vertices, 2 edges, 1 constraint or index in"), "{}", said[2]);
+    assert!(said[2].contains("CREATE CONSTRAINT `unique_Person_id`"), "{}", said[2]);
+    assert!(said[3].contains("3 vertices, 1 edge") && said[3].contains("2 rows"), "{}", said[3]);
+    assert!(said[3].contains("more.csv:3: :END_ID: no vertex has the id \"9\""), "{}", said[3]);
+    assert!(said[4].contains("0 vertices, 1 edge"), "{}", said[4]);
+    assert!(said[5].contains("3 vertices, 2 edges") && said[5].contains("by bfs"), "{}", said[5]);
 }
 
 /// Files as neo4j-admin reads and APOC writes them come in whole.

@@ -67,7 +67,7 @@ pub(crate) const QUERY: Building = Building {
         &["batch", "description", "error", "planning", "scratch", "stack", "vertices", "workers"],
         &["budget", "entities", "query_error", "value_type"],
         &["notification", "watch"],
-        &["ops", "result"],
+        &["files", "ops", "result"],
         &["aggregate", "function"],
         &["expr", "running"],
         &["host", "schema"],

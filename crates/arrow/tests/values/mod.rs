@@ -144,6 +144,7 @@ pub(crate) fn rows(len: usize) -> BoxedStrategy<Vec<Value>> {
 }
 
 /// A column as queries make them.
+#[allow(dead_code, reason = "not every test that includes this file needs it")]
 pub(crate) fn column(values: &[Value], packed: bool) -> Column {
     match packed {
         true => {

@@ -8,6 +8,8 @@ mod cluster;
 mod compact;
 mod config;
 mod demo;
+#[cfg(feature = "files")]
+mod export;
 mod import;
 mod info;
 mod promote;
@@ -58,7 +60,10 @@ pub(crate) enum Command {
     Demo(demo::Options),
     #[command(hide = true)]
     DemoWorker(demo::WorkerOptions),
-    /// Read a file of edges into a database
+    /// Write a whole database to a folder of files
+    #[cfg(feature = "files")]
+    Export(export::Options),
+    /// Read a file of edges, CSV files or the folder of an export into a database
     Import(import::Options),
     /// Show what a database holds and what it costs
     Info(info::Options),
@@ -90,6 +95,8 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Config(options) => config::run(&options),
         Command::Demo(options) => demo::run(&options),
         Command::DemoWorker(options) => demo::run_worker(&options),
+        #[cfg(feature = "files")]
+        Command::Export(options) => export::run(&options),
         Command::Import(options) => import::run(&options),
         Command::Info(options) => info::run(&options),
         Command::Promote(options) => promote::run(&options),

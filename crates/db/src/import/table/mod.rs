@@ -23,6 +23,7 @@ use std::sync::Arc;
 use telar_engine::{BulkLoad, BulkName, BulkOptions, Column as BulkColumn, EdgeTypeOptions};
 use telar_engine::{Engine, Error};
 use telar_graph::column::Column;
+use telar_graph::value::NESTING_MAX;
 use telar_graph::{CommitTs, Value};
 use telar_query::{ErrorKind, QueryError, TableReader, literal, storable};
 
@@ -72,6 +73,8 @@ pub struct NodeTable<'s> {
 }
 
 /// Where relationships of a table begin or end.
+///
+/// With an empty label: at the nodes of this import, by the column that [`TableImport::ids`] names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     /// The column that names the node; it is no property.
@@ -100,12 +103,18 @@ pub struct TableImport<'s> {
     pub nodes: Vec<NodeTable<'s>>,
     /// Tables of relationships between nodes of these tables and of the database.
     pub relationships: Vec<RelationshipTable<'s>>,
+    /// Columns of tables of nodes, by number of the table, that name the nodes for relationships of
+    /// this import, and are no properties.
+    pub ids: Vec<(usize, String)>,
     /// Unique constraints that are made with the import. Without rows none is made.
     pub unique: Vec<UniqueKey>,
     /// Leave out rows that cannot come in, if they are no more than this: relationships without an
     /// end, values that no property can hold, and, in a bulk load, rows that break a constraint.
     /// Default: the first one ends the import.
     pub bad_rows: Option<u64>,
+    /// Take values as the engine does: maps and lists of any values, which queries refuse, too, and
+    /// integers in lists beside floats as they are. Default: as queries do.
+    pub as_is: bool,
     /// Rows of all tables together from which on they come in by a bulk load.
     pub bulk_rows: usize,
     /// How a bulk load works.
@@ -117,8 +126,10 @@ impl Default for TableImport<'_> {
         Self {
             nodes: Vec::new(),
             relationships: Vec::new(),
+            ids: Vec::new(),
             unique: Vec::new(),
             bad_rows: None,
+            as_is: false,
             bulk_rows: BULK_ROWS,
             load: BulkOptions::default(),
         }
@@ -194,15 +205,18 @@ pub fn import_tables(
     import: TableImport<'_>,
     progress: &dyn Fn(ImportProgress) -> Result<(), QueryError>,
 ) -> Result<TableReport, QueryError> {
-    let TableImport { nodes, relationships, unique, bad_rows, bulk_rows, load } = import;
+    let TableImport { nodes, relationships, ids, unique, bad_rows, as_is, bulk_rows, load } =
+        import;
     let mut tables = Tables { nodes: Vec::new(), relationships: Vec::new() };
-    for table in nodes {
-        let names = names(table.rows.as_ref(), &[])?;
+    for (number, table) in nodes.into_iter().enumerate() {
+        let id = ids.iter().find(|(of, _)| *of == number).map(|(_, column)| column.as_str());
+        let names = names(table.rows.as_ref(), id.as_slice())?;
+        let id = id.and_then(|id| names.iter().position(|name| **name == *id));
         let rows = Buffered::new(table.rows);
-        tables.nodes.push(Nodes { labels: table.labels, names, rows });
+        tables.nodes.push(Nodes { labels: table.labels, names, id, rows });
     }
     for RelationshipTable { ty, from, to, rows } in relationships {
-        let names = names(rows.as_ref(), &[&from, &to])?;
+        let names = names(rows.as_ref(), &[&from.column, &to.column])?;
         let place = |end: &End| names.iter().position(|name| **name == *end.column);
         let (Some(from_at), Some(to_at)) = (place(&from), place(&to)) else {
             unreachable!("INVARIANT: the names were checked");
@@ -217,7 +231,7 @@ pub fn import_tables(
         });
     }
     let few = tables.buffer(bulk_rows)?;
-    let rejects = Rejects { most: bad_rows, rows: Vec::new() };
+    let rejects = Rejects { most: bad_rows, rows: Vec::new(), as_is };
     let bulk = match few && bad_rows.is_none() && unique.is_empty() {
         true => None,
         false => match db.bulk_load(load) {
@@ -242,8 +256,8 @@ fn refused(detail: &str, message: String) -> QueryError {
     QueryError::runtime(ErrorKind::Argument, detail, message)
 }
 
-/// The names of a table, which are different and those of its ends among them.
-fn names(rows: &dyn TableReader, ends: &[&End]) -> Result<Vec<Arc<str>>, QueryError> {
+/// The names of a table, which are different; those that name nodes are among them.
+fn names(rows: &dyn TableReader, ends: &[&str]) -> Result<Vec<Arc<str>>, QueryError> {
     let names = rows.names().to_vec();
     if names.is_empty() {
         return Err(refused("TableColumns", "a table needs at least one column".to_owned()));
@@ -255,10 +269,9 @@ fn names(rows: &dyn TableReader, ends: &[&End]) -> Result<Vec<Arc<str>>, QueryEr
         }
     }
     for end in ends {
-        if !names.iter().any(|name| **name == *end.column) {
+        if !names.iter().any(|name| **name == **end) {
             let message = format!(
-                "the table has no column '{}' for an end of its relationships; it has {}",
-                end.column,
+                "the table has no column '{end}' for an end of its relationships; it has {}",
                 names.join(", ")
             );
             return Err(refused("TableColumns", message));
@@ -309,7 +322,20 @@ impl<'s> Buffered<'s> {
 struct Nodes<'s> {
     labels: Vec<String>,
     names: Vec<Arc<str>>,
+    /// The column that is no property.
+    id: Option<usize>,
     rows: Buffered<'s>,
+}
+
+impl Nodes<'_> {
+    /// The column by which relationships name these nodes, if that is an end of theirs.
+    fn key(&self, end: &End) -> Option<usize> {
+        if end.label.is_empty() {
+            return self.id;
+        }
+        let key = || self.names.iter().position(|name| **name == *end.key);
+        if self.labels.contains(&end.label) { key() } else { None }
+    }
 }
 
 struct Relationships<'s> {
@@ -348,6 +374,8 @@ impl<'s> Tables<'s> {
 struct Rejects {
     most: Option<u64>,
     rows: Vec<RejectedRow>,
+    /// True if values are taken as the engine takes them.
+    as_is: bool,
 }
 
 impl Rejects {
@@ -377,6 +405,9 @@ impl Rejects {
 /// Why a relationship has no end.
 fn missing(end: &End, key: &Value, found: u32) -> String {
     let End { column, label, key: property } = end;
+    if label.is_empty() && !key.is_null() {
+        return format!("no node of the import, or several, have the id {}", literal(key));
+    }
     match (key, found) {
         (Value::Null, _) => format!("'{column}' is null: the relationship has no end"),
         (key, SEVERAL) => {
@@ -387,7 +418,7 @@ fn missing(end: &End, key: &Value, found: u32) -> String {
 }
 
 /// Values of a column as properties hold them, and of rows where none can: why.
-fn checked(column: Column, name: &str) -> (Column, BadRows) {
+fn checked(column: Column, name: &str, as_is: bool) -> (Column, BadRows) {
     let mut bad = Vec::new();
     let column = match column {
         column @ (Column::Bools(_)
@@ -396,7 +427,11 @@ fn checked(column: Column, name: &str) -> (Column, BadRows) {
         | Column::Texts(_)
         | Column::Packed(_)) => column,
         other => {
-            let value = |(row, value)| match storable(value) {
+            let kept = |value: Value| match as_is && value.is_storable() {
+                true if value.nests_within(NESTING_MAX) => Ok(value),
+                _ => storable(value),
+            };
+            let value = |(row, value)| match kept(value) {
                 Ok(value) => value,
                 Err(e) => {
                     bad.push((row, format!("column '{name}': {}", e.message)));
@@ -478,10 +513,10 @@ impl Bulk<'_> {
     }
 
     /// Columns of a batch as the load takes them, without the rows that no property can hold.
-    fn columns(names: &[(BulkName, &str)], columns: Vec<Column>) -> (BulkColumns, BadRows) {
+    fn columns(&self, names: &[(BulkName, &str)], columns: Vec<Column>) -> (BulkColumns, BadRows) {
         let mut bad = Vec::new();
         let taken = names.iter().zip(columns).map(|((key, name), column)| {
-            let (column, more) = checked(column, name);
+            let (column, more) = checked(column, name, self.rejects.as_is);
             bad.extend(more);
             (*key, BulkColumn::from(column))
         });
@@ -498,21 +533,23 @@ impl Bulk<'_> {
         let error = |e: Error| query_error(db, &e);
         let labels = table.labels.iter().map(|label| self.load.label(label));
         let labels: Vec<BulkName> = labels.collect::<Result<_, _>>().map_err(error)?;
-        let keys = table.names.iter().map(|name| self.load.property_key(name));
-        let keys: Vec<BulkName> = keys.collect::<Result<_, _>>().map_err(error)?;
-        let keys: Vec<_> = keys.into_iter().zip(table.names.iter().map(|name| &**name)).collect();
+        let names: Vec<Arc<str>> = table.names.clone();
+        let mut keys = Vec::with_capacity(names.len());
+        for (at, name) in names.iter().enumerate().filter(|(at, _)| Some(*at) != table.id) {
+            keys.push((at, (self.load.property_key(name).map_err(error)?, &**name)));
+        }
+        let (places, keys): (Vec<usize>, Vec<_>) = keys.into_iter().unzip();
         let mut begin = 0;
-        while let Some(columns) = table.rows.next()? {
+        while let Some(mut columns) = table.rows.next()? {
             let rows = columns.first().map_or(0, Column::len);
             let mut found = Vec::new();
             for (at, (end, _)) in ends.iter().enumerate() {
-                if table.labels.contains(&end.label)
-                    && let Some(key) = table.names.iter().position(|name| **name == *end.key)
-                {
+                if let Some(key) = table.key(end) {
                     found.push((at, columns[key].clone()));
                 }
             }
-            let (mut columns, mut bad) = Self::columns(&keys, columns);
+            let columns = places.iter().map(|at| std::mem::take(&mut columns[*at])).collect();
+            let (mut columns, mut bad) = self.columns(&keys, columns);
             if self.rejects.most.is_some() && self.load.has_constraints() {
                 let known: HashSet<usize> = bad.iter().map(|(row, _)| *row).collect();
                 for row in (0..rows).filter(|row| !known.contains(row)) {
@@ -597,7 +634,7 @@ impl Bulk<'_> {
                 }
             }
             let values = keys.iter().map(|(at, _)| std::mem::take(&mut columns[*at])).collect();
-            let (mut values, more) = Self::columns(&names, values);
+            let (mut values, more) = self.columns(&names, values);
             bad.extend(more);
             if self.rejects.most.is_some() && self.load.has_constraints() {
                 let known: HashSet<usize> = bad.iter().map(|(row, _)| *row).collect();

@@ -40,12 +40,12 @@ pub(super) fn run(
     rejects: Rejects,
     progress: &dyn Fn(ImportProgress) -> Result<(), QueryError>,
 ) -> Result<TableReport, QueryError> {
-    let most = rejects.most;
+    let (most, as_is) = (rejects.most, rejects.as_is);
     let mut work = Work { db, report: TableReport::default(), rejects, progress, new: Vec::new() };
     let done = db.write(Isolation::default(), |txn: &mut Transaction<'_>| {
         // A transaction that lost a conflict begins again.
         work.report = TableReport::default();
-        work.rejects = Rejects { most, rows: Vec::new() };
+        work.rejects = Rejects { most, rows: Vec::new(), as_is };
         work.new.clear();
         work.write(txn, tables)
     });
@@ -100,12 +100,13 @@ impl Work<'_> {
 
     /// The columns of a batch as properties hold them, and the rows that cannot come in.
     fn checked(
+        &self,
         names: &[std::sync::Arc<str>],
         columns: &[Column],
     ) -> (Vec<Column>, HashMap<usize, String>) {
         let mut bad = HashMap::new();
         let checked = names.iter().zip(columns).map(|(name, column)| {
-            let (column, more) = checked(column.clone(), name);
+            let (column, more) = checked(column.clone(), name, self.rejects.as_is);
             bad.extend(more);
             column
         });
@@ -121,11 +122,12 @@ impl Work<'_> {
         let db = self.db;
         let labels = table.labels.iter().map(|label| db.label(label));
         let labels = labels.collect::<Result<Vec<_>, _>>()?;
-        let keys = table.names.iter().map(|name| db.property_key(name));
-        let keys: Vec<PropertyKeyId> = keys.collect::<Result<_, _>>()?;
+        let keys = table.names.iter().enumerate().filter(|(at, _)| Some(*at) != table.id);
+        let keys = keys.map(|(at, name)| Ok((at, db.property_key(name)?)));
+        let keys: Vec<(usize, PropertyKeyId)> = keys.collect::<Result<_, Error>>()?;
         let mut begin = 0;
         for columns in &table.rows.ahead {
-            let (columns, bad) = Self::checked(&table.names, columns);
+            let (columns, bad) = self.checked(&table.names, columns);
             let rows = columns.first().map_or(0, Column::len);
             let mut made = Vec::with_capacity(rows);
             for row in 0..rows {
@@ -136,16 +138,14 @@ impl Work<'_> {
                     continue;
                 }
                 let vertex = txn.create_vertex(&labels)?;
-                for (key, column) in keys.iter().zip(&columns).filter(|(_, c)| !c.is_null(row)) {
-                    txn.set_vertex_property(vertex, *key, column.get(row))?;
+                for (at, key) in keys.iter().filter(|(at, _)| !columns[*at].is_null(row)) {
+                    txn.set_vertex_property(vertex, *key, columns[*at].get(row))?;
                     self.report.properties += 1;
                 }
                 made.push((row as u32, vertex.get() as u32));
             }
             for (end, new) in &mut self.new {
-                if table.labels.contains(&end.label)
-                    && let Some(key) = table.names.iter().position(|name| **name == *end.key)
-                {
+                if let Some(key) = table.key(end) {
                     let kept: Vec<u32> = made.iter().map(|(row, _)| *row).collect();
                     new.add(columns[key].gather(&kept), made.iter().map(|(_, vertex)| *vertex));
                 }
@@ -182,7 +182,8 @@ impl Work<'_> {
             let found = [from.find_all(&batch[table.at[0]]), to.find_all(&batch[table.at[1]])];
             let mut bad = HashMap::new();
             let values = keys.iter().map(|(at, key)| {
-                let (column, more) = checked(batch[*at].clone(), &table.names[*at]);
+                let (column, more) =
+                    checked(batch[*at].clone(), &table.names[*at], self.rejects.as_is);
                 bad.extend(more);
                 (*key, column)
             });

@@ -1,8 +1,10 @@
 //! `telar import`: files into a database. An edge list is read by `edge_list.rs`, CSV files with
-//! typed headers by `csv.rs`.
+//! typed headers by `csv.rs`, the folder of an export by `folder.rs`.
 
 mod csv;
 mod edge_list;
+#[cfg(feature = "files")]
+mod folder;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +32,8 @@ const ASYNC_INTERVAL_MS: u64 = 100;
 /// CSV files say in their first record what each column is, as neo4j-admin's do: name:TYPE, :ID,
 /// :LABEL, :START_ID, :END_ID, :TYPE. docs/import.md has all of it.
 ///
+/// The folder that telar export has made becomes the same database again.
+///
 /// Files may be compressed with gzip or zstd. Everything comes in as one commit; if anything is
 /// wrong, nothing is changed.
 #[derive(Debug, Args)]
@@ -40,11 +44,12 @@ const ASYNC_INTERVAL_MS: u64 = 100;
   telar import people.telar --nodes Person=header.csv,part1.csv.gz,part2.csv.gz \\
       --relationships knows.csv --delimiter TAB --rejects rejects.tsv
   telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv
-  telar import web.telar cnr-2000.txt.zst --simple --order rcm")]
+  telar import web.telar cnr-2000.txt.zst --simple --order rcm
+  telar import copy.telar graph-export")]
 pub(crate) struct Options {
     /// Directory of the database; made if there is none
     db: PathBuf,
-    /// File of edges
+    /// File of edges, or the folder of an export
     #[arg(required_unless_present_any = ["nodes", "relationships"],
           conflicts_with_all = ["nodes", "relationships"])]
     file: Option<PathBuf>,
@@ -74,6 +79,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     // What a load installs is settled; nothing else is done to this database meanwhile.
     settings.background_interval_ms = 0;
+    #[cfg(feature = "files")]
+    if let Some(folder) = options.file.as_deref().filter(|file| file.is_dir()) {
+        folder::run(options, folder, telar_db::open_with(&options.db, settings)?)?;
+        new.keep();
+        return Ok(ExitCode::SUCCESS);
+    }
     match (&options.file, options.order) {
         (Some(file), _) => {
             edge_list::run(options, file, telar_db::open_with(&options.db, settings)?)?;

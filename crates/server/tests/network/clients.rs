@@ -204,7 +204,7 @@ impl World {
         let mut failed = false;
         while !self.ended.load(Ordering::Relaxed) {
             let any = usize::try_from(random(self.addresses.len() as u64)).unwrap();
-            let looks_around = if thread % 2 == 0 { failed } else { random(3) == 0 };
+            let looks_around = if thread.is_multiple_of(2) { failed } else { random(3) == 0 };
             let node = if looks_around { any } else { self.leader() };
             let slot = &mut clients[node];
             if slot.is_none() {

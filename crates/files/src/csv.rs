@@ -216,6 +216,10 @@ impl CsvWriter {
         if options.compression.as_deref().is_some_and(|kind| kind != "none") {
             return Err(wrong_option(name, "CSV is written without compression"));
         }
+        if !options.delimiter.is_ascii() || matches!(options.delimiter, b'"' | b'\r' | b'\n') {
+            let text = "the delimiter must be an ASCII character, and no quote or end of a line";
+            return Err(wrong_option(name, text));
+        }
         let mut records = csv::WriterBuilder::new()
             .delimiter(options.delimiter)
             .from_writer(BufWriter::with_capacity(1 << 16, file));

@@ -210,10 +210,10 @@ impl Database {
     }
 
     /// Makes a function of Python one of statements: `my.score(p.a, p.b)`, under a name with a
-    /// namespace, or replaces the one of this name. With `takes='values'` it is called for each row;
-    /// with `'numpy'` or `'arrow'` for many rows at once, with an array for each argument, and returns
-    /// an array: a function that Numba has compiled, or one of `pyarrow.compute`. It may be called
-    /// more than once for a row, and by several threads.
+    /// namespace, or replaces the one of this name. With `takes='values'` it is called for each
+    /// row; with `'numpy'` or `'arrow'` for many rows at once, with an array for each argument, and
+    /// returns an array: a function that Numba has compiled, or one of `pyarrow.compute`. It may be
+    /// called more than once for a row, and by several threads.
     ///
     /// >>> import telar
     /// >>> db = telar.open()

@@ -16,6 +16,7 @@ use telar_db::column::Column;
 use telar_db::query::Columns;
 
 use crate::error::of_query;
+use crate::result::Result as Table;
 
 /// Columns, each with its name.
 pub(crate) type NamedColumns = Vec<(Arc<str>, Column)>;
@@ -45,6 +46,9 @@ pub(crate) fn reader_of(given: &Bound<'_, PyAny>) -> PyResult<Option<RecordBatch
     }
     let frames = py.import(intern!(py, "telar._frames"))?;
     let given = frames.call_method1(intern!(py, "readable"), (given,))?;
+    if given.is_none() {
+        return Ok(None);
+    }
     let capsule = given.call_method0(method)?;
     let capsule = capsule.cast::<PyCapsule>()?;
     let pointer = capsule.pointer_checked(Some(STREAM))?;
@@ -61,7 +65,9 @@ fn columns_of(
 ) -> PyResult<(Vec<Arc<str>>, Vec<Column>)> {
     let schema = reader.schema();
     let mut columns: Vec<Column> = schema.fields().iter().map(|_| Column::packed()).collect();
-    for batch in reader {
+    let mut reader = reader;
+    // What makes the batches may need Python, and takes it.
+    while let Some(batch) = py.detach(|| reader.next()) {
         let batch = batch.map_err(|e| failed(&e))?;
         let read = py.detach(|| telar_arrow::reader::columns(&batch));
         for (to, from) in columns.iter_mut().zip(read.map_err(|e| of_query(py, &e))?) {
@@ -72,26 +78,31 @@ fn columns_of(
     Ok((names.collect(), columns))
 }
 
-/// The columns of a frame for a parameter; none if it is no frame, or has no columns.
+/// The columns of a frame; none if it is no frame.
 pub(crate) fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedColumns>> {
     // PERF: `bench/python/point.py`: most parameters are plain values.
     if given.is_exact_instance_of::<PyString>() || given.is_exact_instance_of::<PyInt>() {
         return Ok(None);
     }
-    let Some(reader) = reader_of(given)? else { return Ok(None) };
-    let (names, columns) = columns_of(given.py(), reader)?;
+    let (names, columns) = match given.cast::<Table>() {
+        Ok(result) => result.get().given()?,
+        Err(_) => match reader_of(given)? {
+            Some(reader) => columns_of(given.py(), reader)?,
+            None => return Ok(None),
+        },
+    };
     for (at, name) in names.iter().enumerate() {
         if names[..at].contains(name) {
             return Err(PyValueError::new_err(format!("two columns are called '{name}'")));
         }
     }
-    Ok((!names.is_empty()).then(|| names.into_iter().zip(columns).collect()))
+    Ok(Some(names.into_iter().zip(columns).collect()))
 }
 
 /// The rows of a frame as a list of maps; none if it is no frame.
 pub(crate) fn rows_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
-    let Some(reader) = reader_of(given)? else { return Ok(None) };
-    let (names, columns) = columns_of(given.py(), reader)?;
+    let Some(columns) = table_of(given)? else { return Ok(None) };
+    let (names, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
     let row = |row: usize| {
         let entries = names.iter().zip(&columns);
         Value::map(entries.map(|(name, column)| (Arc::clone(name), column.get(row))))

@@ -50,7 +50,7 @@ impl Token {
     }
 
     /// Ends what runs with this token, now and later.
-    fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         // ORDERING: relaxed: statements look again and again.
         self.flag.store(true, Ordering::Relaxed);
     }
@@ -175,6 +175,38 @@ pub(crate) fn in_main_thread(py: Python<'_>) -> PyResult<bool> {
     Ok(main)
 }
 
+/// The time of a statement for which the pipe is Python's; dropped after a panic, too.
+struct Watched<'py> {
+    py: Python<'py>,
+    pipe: Arc<Pipe>,
+    set: &'py Py<PyAny>,
+    before: Py<PyAny>,
+}
+
+impl<'py> Watched<'py> {
+    fn begin(py: Python<'py>, pipe: &Arc<Pipe>, set: &'py Py<PyAny>) -> PyResult<Self> {
+        // ORDERING: relaxed: the statement has not begun.
+        pipe.flag.store(false, Ordering::Relaxed);
+        // ORDERING: sequential, as the watcher says.
+        pipe.active.store(true, Ordering::SeqCst);
+        let before = set.call1(py, (pipe.write.as_raw_fd(),))?;
+        // ORDERING: relaxed: signals that go there come later.
+        pipe.before.store(before.extract(py)?, Ordering::Relaxed);
+        DEPTH.set(1);
+        Ok(Self { py, pipe: Arc::clone(pipe), set, before })
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        DEPTH.set(0);
+        // It was the pipe of signals before, so it can be again.
+        let _ = self.set.call1(self.py, (&self.before,));
+        // ORDERING: sequential, as the watcher says.
+        self.pipe.active.store(false, Ordering::SeqCst);
+    }
+}
+
 /// Runs `work` without Python. In the main thread, Ctrl-C sets the [`flag`] meanwhile, and what a
 /// handler of a signal raises comes in place of the result.
 pub(crate) fn interruptible<T: Send>(
@@ -194,17 +226,12 @@ pub(crate) fn interruptible<T: Send>(
     let set = SET_WAKEUP_FD.get_or_try_init(py, || -> PyResult<_> {
         Ok(py.import("signal")?.getattr("set_wakeup_fd")?.unbind())
     })?;
-    // ORDERING: relaxed: the statement has not begun.
-    pipe.flag.store(false, Ordering::Relaxed);
-    pipe.active.store(true, Ordering::SeqCst);
-    let before = set.call1(py, (pipe.write.as_raw_fd(),))?;
-    pipe.before.store(before.extract(py)?, Ordering::Relaxed);
-    DEPTH.set(1);
+    let session = Watched::begin(py, &pipe, set)?;
     let result = py.detach(work);
-    DEPTH.set(0);
-    set.call1(py, (&before,))?;
+    drop(session);
+    // ORDERING: relaxed: it ended this statement, and is to end no other.
+    let interrupted = pipe.flag.swap(false, Ordering::Relaxed);
     // ORDERING: sequential, as the watcher says.
-    pipe.active.store(false, Ordering::SeqCst);
     if pipe.came.swap(false, Ordering::SeqCst) {
         pipe.hand_on(py)?;
     }
@@ -212,7 +239,7 @@ pub(crate) fn interruptible<T: Send>(
         return Err(error);
     }
     // The handler of a signal that ended the statement runs now, not at some later instruction.
-    if pipe.flag.load(Ordering::Relaxed) {
+    if interrupted {
         py.check_signals()?;
     }
     Ok(result)

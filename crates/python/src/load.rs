@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::RecordBatchReader;
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use parking_lot::Mutex;
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use telar_db::column::Column;
@@ -121,10 +121,10 @@ impl Load {
         })
     }
 
-    /// Adds a table of relationships of a type: from the node that the column `src` names to the one
-    /// that `dst` names, by the property `key` of the label `label`; `src_label` and so on where the
-    /// two differ. Without a key it is the one unique constraint of the label. The other columns
-    /// are properties.
+    /// Adds a table of relationships of a type: from the node that the column `src` names to the
+    /// one that `dst` names, by the property `key` of the label `label`; `src_label` and so on
+    /// where the two differ. Without a key it is the one unique constraint of the label. The other
+    /// columns are properties.
     #[pyo3(signature = (r#type, table, *, src, dst, label = None, key = None, src_label = None,
                         src_key = None, dst_label = None, dst_key = None))]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
@@ -183,7 +183,11 @@ impl Load {
                 _ => Ok(()),
             })
         })?;
-        let done = done.map_err(|e| of_query(py, &e))?;
+        let done = done.map_err(|e| match e.message.contains("KeyboardInterrupt") {
+            // A generator that the load read was ended by it, and Arrow made a text of it.
+            true => PyKeyboardInterrupt::new_err(()),
+            false => of_query(py, &e),
+        })?;
         let report = PyDict::new(py);
         report.set_item("nodes", done.vertices)?;
         report.set_item("relationships", done.edges)?;
@@ -203,8 +207,8 @@ impl Load {
         Ok(report.unbind())
     }
 
-    /// What came in: counts of `nodes`, `relationships`, `properties` and `duplicates`, the commit's
-    /// `timestamp`, and the rows that were `rejected`. None before the commit.
+    /// What came in: counts of `nodes`, `relationships`, `properties` and `duplicates`, the
+    /// commit's `timestamp`, and the rows that were `rejected`. None before the commit.
     #[getter]
     fn report(&self, py: Python<'_>) -> Option<Py<PyDict>> {
         self.state.lock().report.as_ref().map(|report| report.clone_ref(py))
@@ -222,7 +226,9 @@ impl Load {
         _traceback: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         if kind.is_some() {
-            self.state.lock().tables = None;
+            // Dropped without the lock: a table may run Python when it goes.
+            let tables = self.state.lock().tables.take();
+            drop(tables);
         } else if self.state.lock().tables.is_some() {
             self.commit(py)?;
         }
@@ -245,7 +251,12 @@ impl Load {
 
 /// The rows of a table of Python's.
 fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn TableReader>> {
-    if let Some(reader) = frame::reader_of(table)? {
+    if table.is_instance_of::<crate::result::Result>() {
+        if let Some(columns) = frame::table_of(table)? {
+            let (names, columns): (Vec<_>, Vec<_>) = columns.into_iter().unzip();
+            return Ok(Box::new(Table::new(names, [columns])));
+        }
+    } else if let Some(reader) = frame::reader_of(table)? {
         let schema = reader.schema();
         let names = schema.fields().iter().map(|field| Arc::from(field.name().as_str()));
         return Ok(Box::new(Batches { names: names.collect(), reader }));
@@ -274,7 +285,7 @@ fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn TableReader>> {
             "a table is a frame, a dict of columns or a list of dicts",
         ));
     }
-    let Ok(Value::List(rows)) = of_python(table, "the table", 0) else {
+    let Value::List(rows) = of_python(table, "the table", 0)? else {
         return Err(PyTypeError::new_err(
             "a table is a frame, a dict of columns or a list of dicts",
         ));
@@ -288,6 +299,10 @@ fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn TableReader>> {
         for key in row.keys().filter(|key| !names.contains(*key)).collect::<Vec<_>>() {
             names.push(Arc::clone(key));
         }
+    }
+    if names.is_empty() && rows.is_empty() {
+        // A list of nothing does not say which columns it has none of.
+        names.push("none".into());
     }
     let cell = |row: &Value, name: &str| match row {
         Value::Map(row) => row.get(name).cloned().unwrap_or_default(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString, PyTuple};
@@ -44,6 +44,19 @@ impl Result {
         let (kind, counters, at) = (StatementKind::Read, Counters::default(), CommitTs::default());
         let (plan, notifications) = (None, Vec::new());
         Self::new((columns, Summary { kind, counters, at, plan, notifications }))
+    }
+
+    /// Its columns as values for a statement: as they are, which Arrow would not leave them.
+    pub(crate) fn given(&self) -> PyResult<(Vec<Arc<str>>, Vec<Column>)> {
+        let columns = &self.columns;
+        if !columns.nodes().is_empty() || !columns.relationships().is_empty() {
+            return Err(PyTypeError::new_err(
+                "the result has nodes or relationships, which are no values to give: return their \
+                 properties",
+            ));
+        }
+        let all = (0..columns.names().len()).map(|at| columns.column(at).clone());
+        Ok((columns.names().to_vec(), all.collect()))
     }
 
     fn names(&self, py: Python<'_>) -> &Arc<Names> {

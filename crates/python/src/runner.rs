@@ -93,8 +93,15 @@ impl Runner {
     }
 
     /// Begins a transaction, for the thread that begins it or for others.
-    pub(crate) fn begin(&self, py: Python<'_>) -> PyResult<QueryTransaction> {
-        let session = self.session(py)?;
+    pub(crate) fn begin(
+        &self,
+        py: Python<'_>,
+        token: Option<&Token>,
+    ) -> PyResult<QueryTransaction> {
+        let mut session = Cow::Borrowed(self.session(py)?);
+        if let Some(token) = token {
+            session = Cow::Owned(with_flag(&self.other, &token.flag));
+        }
         py.detach(|| session.begin()).map_err(|e| of_query(py, &e))
     }
 }

@@ -80,12 +80,18 @@ impl Session {
     }
 
     /// Begins a transaction of several statements.
-    fn transaction(&self, py: Python<'_>) -> PyResult<Transaction> {
-        Ok(Transaction::new(self.held.runner()?.begin(py)?))
+    #[pyo3(signature = (*, _token = None))]
+    fn transaction(
+        &self,
+        py: Python<'_>,
+        _token: Option<Bound<'_, Token>>,
+    ) -> PyResult<Transaction> {
+        let begun = self.held.runner()?.begin(py, _token.as_ref().map(Bound::get))?;
+        Ok(Transaction::new(begun, _token.map(Bound::unbind)))
     }
 
-    /// Calls `work(transaction, ...)` and commits; again, with a new transaction, as long as it loses
-    /// conflicts, `tries` times at most. Returns what `work` returned.
+    /// Calls `work(transaction, ...)` and commits; again, with a new transaction, as long as it
+    /// loses conflicts, `tries` times at most. Returns what `work` returned.
     ///
     /// >>> import telar
     /// >>> db = telar.open()
@@ -104,7 +110,7 @@ impl Session {
     ) -> PyResult<Py<PyAny>> {
         let mut pause = Duration::from_millis(1);
         for attempt in 1.. {
-            let transaction = Bound::new(py, self.transaction(py)?)?;
+            let transaction = Bound::new(py, self.transaction(py, None)?)?;
             let mut all = vec![transaction.clone().into_any()];
             all.extend(arguments.iter());
             let done = work.call(PyTuple::new(py, all)?, named);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -61,6 +61,7 @@ enum State {
 
 struct Running {
     parts: Receiver<Part>,
+    thread: thread::JoinHandle<()>,
     names: Option<Arc<Names>>,
     /// The batch that is read, and its next row.
     batch: Option<(Arc<Columns>, usize)>,
@@ -134,8 +135,9 @@ impl Stream {
             let _ = sink.parts.send(Part::End(Box::new(done)));
         };
         let thread = thread::Builder::new().name("telar-stream".into()).spawn(work);
-        thread.map_err(|e| PyRuntimeError::new_err(format!("no thread for a stream: {e}")))?;
-        *state = State::Running(Running { parts, names: None, batch: None });
+        let thread =
+            thread.map_err(|e| PyRuntimeError::new_err(format!("no thread for a stream: {e}")))?;
+        *state = State::Running(Running { parts, thread, names: None, batch: None });
         Ok(())
     }
 
@@ -147,8 +149,8 @@ impl Stream {
             let part = py.detach(move || parts.recv_timeout(Duration::from_millis(50)));
             match part {
                 Ok(part) => return Ok(part),
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+                Err(RecvTimeoutError::Disconnected) => {
                     return Err(PyRuntimeError::new_err("the thread of the stream has died"));
                 }
             }
@@ -204,8 +206,8 @@ impl Stream {
         }
     }
 
-    /// The rows that were not read yet as a stream of Arrow, which pyarrow, Polars, DuckDB and others
-    /// read batch by batch.
+    /// The rows that were not read yet as a stream of Arrow, which pyarrow, Polars, DuckDB and
+    /// others read batch by batch.
     #[pyo3(signature = (requested_schema = None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -214,11 +216,15 @@ impl Stream {
     ) -> PyResult<Bound<'py, PyCapsule>> {
         drop(requested_schema);
         self.process.check()?;
-        let mut state = self.state.lock();
+        let Some(mut state) = self.state.try_lock() else {
+            return Err(ClosedError::new_err("another thread reads this stream"));
+        };
         self.start(&mut state)?;
         let State::Running(mut running) = std::mem::replace(&mut *state, State::Ended) else {
             return Err(ClosedError::new_err("the stream is read to its end, or closed"));
         };
+        // Whatever goes wrong from here on, the statement ends with what is made here.
+        let guard = Cancels(Arc::clone(&self.cancelled));
         let first = match &running.batch {
             Some(_) => None,
             None => match Self::next_part(py, &mut running)? {
@@ -233,22 +239,22 @@ impl Stream {
         let first = first.or(rest).unwrap_or_default();
         let mut builder = BatchBuilder::new(first.names());
         let first = telar_arrow::append(&mut builder, &first).map_err(|e| of_query(py, &e))?;
-        let (parts, cancelled) = (running.parts, Arc::clone(&self.cancelled));
-        let batches = Batches { parts, builder, first: Some(first), cancelled };
+        let batches = Batches { parts: running.parts, builder, first: Some(first), guard };
         let schema = batches.schema();
         frame::capsule(py, schema, batches)
     }
 
     /// Ends the statement. What was handed over to Arrow ends with who reads it.
-    fn close(&self) {
-        match self.state.try_lock() {
-            Some(state) if matches!(*state, State::Ended) => {}
-            Some(mut state) => {
-                self.cancel();
-                *state = State::Ended;
-            }
-            // Another thread waits for the next row.
-            None => self.cancel(),
+    fn close(&self, py: Python<'_>) {
+        // Without the state another thread waits for the next row.
+        let state = self.state.try_lock().map(|mut s| std::mem::replace(&mut *s, State::Ended));
+        if !matches!(state, Some(State::Ended)) {
+            self.cancel();
+        }
+        if let Some(State::Running(Running { parts, thread, .. })) = state {
+            // It has let go of the database when this returns.
+            drop(parts);
+            py.detach(|| drop(thread.join()));
         }
     }
 
@@ -258,11 +264,12 @@ impl Stream {
 
     fn __exit__(
         &self,
+        py: Python<'_>,
         _kind: Option<Bound<'_, PyAny>>,
         _value: Option<Bound<'_, PyAny>>,
         _traceback: Option<Bound<'_, PyAny>>,
     ) {
-        self.close();
+        self.close(py);
     }
 }
 
@@ -271,19 +278,22 @@ struct Batches {
     parts: Receiver<Part>,
     builder: BatchBuilder,
     first: Option<RecordBatch>,
-    cancelled: Arc<AtomicBool>,
+    guard: Cancels,
+}
+
+/// Ends a statement when it is dropped.
+struct Cancels(Arc<AtomicBool>);
+
+impl Drop for Cancels {
+    fn drop(&mut self) {
+        // ORDERING: relaxed: the statement looks again and again.
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Batches {
     fn schema(&self) -> SchemaRef {
         self.builder.schema()
-    }
-}
-
-impl Drop for Batches {
-    fn drop(&mut self) {
-        // ORDERING: relaxed, as above.
-        self.cancelled.store(true, Ordering::Relaxed);
     }
 }
 
@@ -294,8 +304,25 @@ impl Iterator for Batches {
         if let Some(first) = self.first.take() {
             return Some(Ok(first));
         }
-        let gone = || QueryError::runtime(ErrorKind::Database, "Stream", "the thread has died");
-        let batch = match self.parts.recv().unwrap_or_else(|_| Part::End(Box::new(Err(gone())))) {
+        let ended =
+            |kind, text: &str| Part::End(Box::new(Err(QueryError::runtime(kind, "Stream", text))));
+        let part = loop {
+            match self.parts.recv_timeout(Duration::from_millis(50)) {
+                Ok(part) => break part,
+                Err(RecvTimeoutError::Disconnected) => {
+                    break ended(ErrorKind::Database, "the thread of the stream has died");
+                }
+                // Who reads has let go of Python, or has not: its own lock can be had either way.
+                Err(RecvTimeoutError::Timeout) => {
+                    let signals = Python::try_attach(|py| py.check_signals());
+                    if let Some(Err(error)) = signals {
+                        drop(std::mem::replace(&mut self.guard, Cancels(Arc::default())));
+                        break ended(ErrorKind::Terminated, &error.to_string());
+                    }
+                }
+            }
+        };
+        let batch = match part {
             Part::Batch(columns) => telar_arrow::append(&mut self.builder, &columns),
             Part::End(done) => match *done {
                 Ok(_) => return None,

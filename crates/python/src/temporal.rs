@@ -206,12 +206,33 @@ fn offset_of(at: &Bound<'_, PyAny>) -> PyResult<Option<UtcOffset>> {
     UtcOffset::from_seconds(seconds).map(Some).map_err(wrong)
 }
 
+/// Nanoseconds beside the microseconds, which times of pandas have.
+pub(crate) fn nanos_beside(value: &Bound<'_, PyAny>, name: &str) -> i64 {
+    // Times of Python have no such attribute.
+    value.getattr(name).and_then(|nanos| nanos.extract()).unwrap_or(0)
+}
+
 /// The value of a date or time of Python's; none if it is neither.
 pub(crate) fn of_python(value: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
     let py = value.py();
     // A datetime is a date, too.
     if let Ok(at) = value.cast::<PyDateTime>() {
-        let local = LocalDateTime::new(date_of(at)?, time_of(at)?);
+        if value.get_type().name()?.to_cow()? == "NaTType" {
+            return Ok(Some(Value::Null));
+        }
+        let zoned = at.get_tzinfo().is_some_and(|zone| zone.hasattr("key").unwrap_or(false));
+        if zoned {
+            // A time that clocks skip is the moment that it stands for, as clocks show that.
+            let frames = py.import(intern!(py, "telar._frames"))?;
+            let settled = frames.call_method1(intern!(py, "settled"), (value,))?;
+            if !settled.is(value) {
+                return of_python(&settled);
+            }
+        }
+        let nanos = nanos_beside(value, "nanosecond");
+        let time =
+            LocalTime::from_nanos_of_day(time_of(at)?.nanos_of_day() + nanos).map_err(wrong)?;
+        let local = LocalDateTime::new(date_of(at)?, time);
         let Some(offset) = offset_of(value)? else { return Ok(Some(Value::LocalDateTime(local))) };
         let zone = at.get_tzinfo();
         let name = zone.and_then(|zone| zone.getattr(intern!(py, "key")).ok());

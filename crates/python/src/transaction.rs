@@ -10,7 +10,7 @@ use telar_db::query::Columns;
 
 use crate::error::{ClosedError, of_query};
 use crate::fork::Process;
-use crate::interrupt;
+use crate::interrupt::{self, Token};
 use crate::result::Result;
 use crate::value::Parameters;
 
@@ -27,6 +27,8 @@ use crate::value::Parameters;
 pub(crate) struct Transaction {
     process: Process,
     state: Mutex<State>,
+    /// Ends its statements, if it was begun with one.
+    token: Option<Py<Token>>,
 }
 
 enum State {
@@ -38,9 +40,9 @@ enum State {
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: QueryTransaction) -> Self {
+    pub(crate) fn new(transaction: QueryTransaction, token: Option<Py<Token>>) -> Self {
         let state = Mutex::new(State::Open(Box::new(transaction)));
-        Self { process: Process::current(), state }
+        Self { process: Process::current(), state, token }
     }
 
     fn state(&self) -> PyResult<MutexGuard<'_, State>> {
@@ -70,6 +72,23 @@ impl Transaction {
     }
 }
 
+/// A statement, or the commit, of a transaction that was taken: unless it says what it becomes,
+/// after an exception or a panic, the transaction is gone.
+struct Busy<'t>(&'t Mutex<State>);
+
+impl Busy<'_> {
+    fn becomes(self, state: State) {
+        *self.0.lock() = state;
+        mem::forget(self);
+    }
+}
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        *self.0.lock() = State::RolledBack;
+    }
+}
+
 impl Drop for Transaction {
     fn drop(&mut self) {
         if self.process.check().is_err() {
@@ -91,39 +110,46 @@ impl Transaction {
     ) -> PyResult<Result> {
         let parameters = Parameters::new(parameters, named)?;
         let mut transaction = self.take(State::Busy)?;
+        let busy = Busy(&self.state);
         let done = interrupt::interruptible(py, || {
             let mut columns = Columns::default();
             transaction.set_tables(parameters.tables);
             let done = transaction.stream(text, &parameters.values, &mut columns);
             (transaction, done.map(|summary| (columns, summary)))
         });
-        let (transaction, done) = match done {
-            Ok(both) => both,
-            // An exception of a signal: what ran is undone with the transaction.
-            Err(error) => {
-                *self.state.lock() = State::RolledBack;
-                return Err(error);
-            }
-        };
-        *self.state.lock() = State::Open(transaction);
+        // After an exception of a signal what ran is undone with the transaction.
+        let (transaction, done) = done?;
+        busy.becomes(State::Open(transaction));
         Ok(Result::new(done.map_err(|e| of_query(py, &e))?))
     }
 
     /// Commits, and returns the commit timestamp.
     fn commit(&self, py: Python<'_>) -> PyResult<u64> {
         let transaction = self.take(State::Busy)?;
+        let busy = Busy(&self.state);
         let done = interrupt::interruptible(py, || transaction.commit());
-        let committed = matches!(done, Ok(Ok(_)));
-        *self.state.lock() = if committed { State::Committed } else { State::RolledBack };
+        if let Ok(Ok(_)) = done {
+            busy.becomes(State::Committed);
+        }
         Ok(done?.map_err(|e| of_query(py, &e))?.get())
     }
 
-    /// Undoes everything. Does nothing if it is not open any more.
+    /// Undoes everything. Does nothing if it is not open any more; an error while another thread
+    /// runs a statement in it.
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
-        if let Ok(transaction) = self.take(State::RolledBack) {
-            py.detach(|| transaction.rollback());
+        match self.take(State::RolledBack) {
+            Ok(transaction) => py.detach(|| transaction.rollback()),
+            Err(error) if matches!(*self.state.lock(), State::Busy) => return Err(error),
+            Err(_) => {}
         }
         self.process.check()
+    }
+
+    /// Ends the statement that runs in it, if it was begun with a token.
+    fn _cancel(&self) {
+        if let Some(token) = &self.token {
+            token.get().cancel();
+        }
     }
 
     /// Whether it is neither committed nor rolled back.

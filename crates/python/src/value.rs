@@ -117,6 +117,9 @@ impl Parameters {
             let key = key.to_cow()?;
             values.remove(&*key);
             match frame::table_of(value)? {
+                Some(columns) if columns.is_empty() => {
+                    values.insert(Arc::from(&*key), Value::List(Arc::new([])));
+                }
                 Some(columns) => tables.add(&*key, columns),
                 None => drop(values.insert(Arc::from(&*key), of_python(value, &key, 0)?)),
             }
@@ -188,7 +191,8 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
     if let Ok(delta) = given.cast::<PyDelta>() {
         let (seconds, micros) = (delta.get_seconds(), delta.get_microseconds());
         let days = i64::from(delta.get_days());
-        let duration = value::Duration::new(0, days, i64::from(seconds), i64::from(micros) * 1000);
+        let nanos = i64::from(micros) * 1000 + temporal::nanos_beside(given, "nanoseconds");
+        let duration = value::Duration::new(0, days, i64::from(seconds), nanos);
         let duration = duration.map_err(|e| PyOverflowError::new_err(e.to_string()))?;
         return Ok(Value::Duration(duration.into()));
     }
@@ -214,9 +218,25 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
     if let Some(rows) = frame::rows_of(given)? {
         return Ok(rows);
     }
+    // Columns of pyarrow and Polars.
+    for method in [intern!(py, "to_pylist"), intern!(py, "to_list")] {
+        if !given.hasattr(intern!(py, "tolist"))? && given.hasattr(method)? {
+            return of_python(&given.call_method0(method)?, what, depth + 1);
+        }
+    }
+    if given.hasattr(intern!(py, "to_pylist"))? {
+        return of_python(&given.call_method0(intern!(py, "to_pylist"))?, what, depth + 1);
+    }
     // Arrays and scalars of NumPy.
     if given.hasattr(intern!(py, "dtype"))? && given.hasattr(intern!(py, "tolist"))? {
-        let plain = given.call_method0(intern!(py, "tolist"))?;
+        let plain = match given.getattr(intern!(py, "dtype"))?.getattr(intern!(py, "kind")) {
+            // Of nanoseconds `tolist` makes numbers.
+            Ok(kind) if kind.extract::<String>().is_ok_and(|kind| kind == "M" || kind == "m") => {
+                let frames = py.import(intern!(py, "telar._frames"))?;
+                frames.call_method1(intern!(py, "times"), (given,))?
+            }
+            _ => given.call_method0(intern!(py, "tolist"))?,
+        };
         if plain.hasattr(intern!(py, "dtype"))? {
             return Err(unsuitable(what, given));
         }

@@ -88,6 +88,7 @@ def test_rows_that_cannot_come_in(db):
     [
         (lambda db: db.create_nodes("P", "text"), TypeError, "a table is"),
         (lambda db: db.create_nodes("P", 7), TypeError, "a table is"),
+        (lambda db: db.create_nodes("P", [{"a": 2**70}]), OverflowError, "64 bits"),
         (lambda db: db.create_nodes("P", [1]), TypeError, "a row of a table is a dict"),
         (lambda db: db.create_nodes("P", {"a": [1], "b": []}), ValueError, "same length"),
         (lambda db: db.create_nodes(7, {"a": [1]}), TypeError, "labels are"),

@@ -36,7 +36,6 @@ pub mod aggregate;
 mod batch;
 mod bind;
 pub mod budget;
-pub mod columns;
 pub mod description;
 pub mod entities;
 pub mod error;
@@ -70,7 +69,6 @@ pub mod workers;
 
 pub use telar_cypher as cypher;
 
-pub use columns::Columns;
 pub use description::{Measured, PlanDescription};
 pub use entities::{Entities, Node, Relationship};
 pub use error::EvalError;
@@ -92,7 +90,7 @@ pub use result::{Counters, QueryResult, StatementKind};
 pub use result::{element_id_of_edge, element_id_of_vertex, number_of_edge};
 pub use running::{Listed, Origin, Running, query_id, transaction_id};
 pub use scratch::{Scratch, ScratchFile, ScratchFolder};
-pub use sink::{Rows, Sink, Summary};
+pub use sink::{Columns, Rows, Sink, Summary};
 pub use tables::Tables;
 pub use user_function::{UserFunction, UserFunctions};
 pub use watch::Limits;

@@ -1,12 +1,13 @@
 //! Results as they come: who wants rows one batch after the other, and holds none.
 
+mod columns;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use telar_graph::{CommitTs, EdgeId, Graph, Value, VertexId};
 
 use crate::batch::{BATCH_ROWS, Column};
-use crate::columns::Columns;
 use crate::description::PlanDescription;
 use crate::entities::{Entities, Live, Names, Node, Relationship};
 use crate::exec::Exec;
@@ -15,6 +16,8 @@ use crate::files::EntityReader;
 use crate::notification::Notification;
 use crate::query_error::QueryError;
 use crate::result::{Counters, QueryResult, StatementKind};
+
+pub use columns::Columns;
 
 /// Takes the rows of a result as they come. The query goes on when a call returns: one that blocks
 /// holds it back, and an error ends it.

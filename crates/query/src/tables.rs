@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 use telar_graph::Value;
 use telar_graph::column::{Column, Maps};
 
-/// Parameters that are tables, by name. To a statement each is a list of maps, of which the keys are
-/// the names of the columns; `UNWIND $table AS row` reads the columns and makes no map.
+/// Parameters that are tables, by name. To a statement each is a list of maps, of which the keys
+/// are the names of the columns; `UNWIND $table AS row` reads the columns and makes no map.
 ///
 /// # Examples
 /// ```

@@ -64,11 +64,22 @@ const ENGINE: Building = Building {
 pub(crate) const QUERY: Building = Building {
     root: "crates/query/src/",
     floors: &[
-        &["batch", "description", "error", "planning", "scratch", "stack", "vertices", "workers"],
+        &[
+            "batch",
+            "description",
+            "error",
+            "planning",
+            "scratch",
+            "stack",
+            "tables",
+            "vertices",
+            "workers",
+        ],
         &["budget", "entities", "query_error", "value_type"],
         &["notification", "watch"],
         &["files", "ops", "result"],
         &["aggregate", "function"],
+        &["user_function"],
         &["expr", "running"],
         &["host", "schema"],
         &["administration", "procedure"],

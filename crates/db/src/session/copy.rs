@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,8 +17,8 @@ use telar_graph::column::Column;
 use telar_graph::{Value, ValueMap};
 use telar_query::files::{export_path, import_path, open_regular};
 use telar_query::{
-    Copying, Counters, ErrorKind, FileFormat, FileOptions, Prepared, QueryError, QueryResult, Rows,
-    Sink, StatementKind, Summary, TableWriter,
+    Copying, Counters, ErrorKind, FileFormat, FileOptions, Limits, Prepared, QueryError,
+    QueryResult, Rows, Sink, StatementKind, Summary, TableWriter,
 };
 
 use super::Session;
@@ -86,8 +86,9 @@ impl Options {
 
     /// How the file is read or written.
     fn file(&mut self, file: &str) -> Result<FileOptions, QueryError> {
-        let format = match self.text("format")? {
-            Some(name) => FileFormat::of_name(&name).ok_or_else(|| {
+        let named = self.text("format")?;
+        let format = match &named {
+            Some(name) => FileFormat::of_name(name).ok_or_else(|| {
                 option_error(format!(
                     "COPY: there is no format '{name}': csv, json, parquet, arrow"
                 ))
@@ -109,7 +110,7 @@ impl Options {
                 return Err(option_error("COPY: the option 'delim' is one ASCII character"));
             };
             options.delimiter = *delimiter;
-        } else if file.contains(".tsv") {
+        } else if is_of_tabs(file, named.as_deref()) {
             options.delimiter = b'\t';
         }
         for part in self.text("types")?.iter().flat_map(|types| types.split(',')) {
@@ -165,8 +166,14 @@ struct Unfinished {
 impl Unfinished {
     /// Makes the file; `replaces` allows one of that name.
     fn create(target: PathBuf, replaces: bool) -> std::io::Result<(Self, File)> {
-        if !replaces && target.exists() {
-            let text = "there is such a file already; (overwrite = true) replaces it";
+        // A link is looked at itself: what it leads to may lie anywhere.
+        let there = std::fs::symlink_metadata(&target).ok();
+        let text = match there {
+            Some(there) if replaces && !there.is_file() => "what has this name is no regular file",
+            Some(_) if !replaces => "there is such a file already; (overwrite = true) replaces it",
+            _ => "",
+        };
+        if !text.is_empty() {
             return Err(std::io::Error::other(text));
         }
         let mut name = target.file_name().unwrap_or_default().to_owned();
@@ -260,10 +267,7 @@ impl Session {
         let open = open_regular(&path).map_err(|e| file_error(&file, e))?;
         let rejects = options.text("rejects")?;
         let most = options.number("rejects_max", REJECTS_MAX)?;
-        let rejects_path = rejects
-            .as_deref()
-            .map(|name| export_path(limits, name).map_err(|e| file_error(name, e)));
-        let rejects_path = rejects_path.transpose()?;
+        let replaces = options.truth("overwrite", false)?;
         let ends = (options.text("from")?, options.text("to")?);
         let mut import =
             TableImport { bad_rows: rejects.as_ref().map(|_| most), ..TableImport::default() };
@@ -272,7 +276,7 @@ impl Session {
             (None, None) => {
                 options.end(
                     "COPY of nodes knows format, header, delim, types, rejects, \
-                             rejects_max; with from and to it makes relationships",
+                             rejects_max, overwrite; with from and to it makes relationships",
                 )?;
                 let rows = files.read(open, &file, &format)?;
                 import.nodes.push(NodeTable { labels, rows });
@@ -289,7 +293,7 @@ impl Session {
                 let (src, dst) = (options.text("src")?, options.text("dst")?);
                 options.end(
                     "COPY of relationships knows from, to, from_key, to_key, src, dst, \
-                             format, header, delim, types, rejects, rejects_max",
+                             format, header, delim, types, rejects, rejects_max, overwrite",
                 )?;
                 let rows = files.read(open, &file, &format)?;
                 let column = |given: Option<String>, at: usize| {
@@ -305,6 +309,15 @@ impl Session {
             }
             _ => return Err(option_error("COPY: relationships need both 'from' and 'to'")),
         }
+        // It is made before anything is imported: a name that cannot be written changes nothing.
+        let rejects = rejects.map(|name| {
+            let target = self.export_target(limits, &name)?;
+            match target == path {
+                true => Err(file_error(&name, "it is the file that is read")),
+                false => Unfinished::create(target, replaces).map_err(|e| file_error(&name, e)),
+            }
+        });
+        let rejects = rejects.transpose()?;
         let done = import_tables(db, import, &|_| {
             limits.check()?;
             self.check_still_allowed()
@@ -315,10 +328,26 @@ impl Session {
             }
             _ => e,
         })?;
-        if let Some(path) = rejects_path {
-            write_rejects(&path, &report.rejected).map_err(|e| file_error(&file, e))?;
+        if let Some((unfinished, to)) = rejects
+            && !report.rejected.is_empty()
+        {
+            let written = write_rejects(to, &report.rejected);
+            written.and_then(|()| unfinished.keep(replaces)).map_err(|e| {
+                let text = "the rows are imported, but those that were left out could not be";
+                file_error(&file, format!("{text} written: {e}"))
+            })?;
         }
         Ok(result_of(&report))
+    }
+
+    /// The path of a file that a statement makes, which is none of the database itself.
+    fn export_target(&self, limits: &Limits, name: &str) -> Result<PathBuf, QueryError> {
+        let path = export_path(limits, name).map_err(|e| file_error(name, e))?;
+        let own = self.backend.folder().and_then(|folder| folder.canonicalize().ok());
+        match own.is_some_and(|own| path.starts_with(own)) {
+            true => Err(file_error(name, "it lies in the folder of the database")),
+            false => Ok(path),
+        }
     }
 
     fn copy_to(
@@ -331,9 +360,13 @@ impl Session {
         let Copying { file, options, .. } = copying;
         let mut options = Options(options);
         let format = options.file(&file)?;
+        if [".gz", ".zst"].iter().any(|end| file.to_ascii_lowercase().ends_with(end)) {
+            let text = "COPY TO writes no compressed text; Parquet takes (compression = 'zstd')";
+            return Err(file_error(&file, text));
+        }
         let replaces = options.truth("overwrite", false)?;
         options.end("COPY TO knows format, header, delim, compression, typed, overwrite")?;
-        let target = export_path(&began.limits, &file).map_err(|e| file_error(&file, e))?;
+        let target = self.export_target(&began.limits, &file)?;
         let files = Arc::clone(&self.runtime.procedures().files);
         let mut made = None;
         let open = |columns: &[Arc<str>]| {
@@ -371,12 +404,16 @@ impl Session {
     }
 }
 
-/// Rows that were left out, each with its place and the reason.
-fn write_rejects(path: &Path, rejected: &[RejectedRow]) -> std::io::Result<()> {
-    if rejected.is_empty() {
-        return Ok(());
-    }
-    let mut out = BufWriter::new(File::create(path)?);
+/// Whether a file has tabs between its fields, by its name or by that of its format.
+fn is_of_tabs(file: &str, format: Option<&str>) -> bool {
+    let path = file.to_ascii_lowercase();
+    let path = path.strip_suffix(".gz").or_else(|| path.strip_suffix(".zst")).unwrap_or(&path);
+    format.map_or(path.ends_with(".tsv"), |format| format.eq_ignore_ascii_case("tsv"))
+}
+
+/// Writes rows that were left out, each with its place and the reason.
+fn write_rejects(file: File, rejected: &[RejectedRow]) -> std::io::Result<()> {
+    let mut out = BufWriter::new(file);
     for row in rejected {
         writeln!(out, "{}: {}", row.place, row.reason)?;
     }

@@ -171,7 +171,8 @@ impl Session {
     /// let mut tables = Tables::default();
     /// tables.add("cities", [("people".into(), Column::from(vec![128_928, 335_975]))]);
     ///
-    /// let session = Session::new(&telar_db::open_in_memory()?).with_tables(Some(Arc::new(tables)));
+    /// let session = Session::new(&telar_db::open_in_memory()?);
+    /// let session = session.with_tables(Some(Arc::new(tables)));
     /// let text = "UNWIND $cities AS row RETURN sum(row.people)";
     /// assert_eq!(session.run(text, &[])?.rows, [[464_903.into()]]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,3 +1,5 @@
+//! Maps of the same keys, key by key.
+
 use std::sync::Arc;
 
 use super::Column;

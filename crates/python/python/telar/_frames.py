@@ -13,11 +13,45 @@ def _needed(name, what):
 
 def readable(frame):
     """The frame, or a copy that can be read: Polars gives columns of nothing a buffer too many."""
+    if not any(hasattr(frame, name) for name in ("columns", "column_names", "schema", "close")):
+        # A column, not a table.
+        return None
     if not type(frame).__module__.startswith("polars."):
         return frame
     import polars
 
     return frame.with_columns(polars.selectors.by_dtype(polars.Null).cast(polars.Boolean))
+
+
+def times(array):
+    """An array, or a scalar, of NumPy's dates or durations, with all of its nanoseconds."""
+    import numpy
+
+    from . import Duration, Temporal
+
+    def one(value):
+        if numpy.isnat(value):
+            return None
+        if value.dtype.kind == "m":
+            nanoseconds = int(value.astype("timedelta64[ns]").astype("int64"))
+            return Duration(seconds=nanoseconds // 10**9, nanoseconds=nanoseconds % 10**9)
+        plain = value.tolist()
+        if not isinstance(plain, int):
+            return plain
+        text = str(value.astype("datetime64[ns]"))
+        return Temporal("LOCAL DATETIME", text)
+
+    if array.ndim == 0:
+        return one(numpy.asarray(array)[()])
+    return [times(part) if part.ndim else one(part) for part in array]
+
+
+def settled(at):
+    """A time with a zone: one that clocks skip as the moment that it stands for."""
+    import datetime
+
+    again = at.astimezone(datetime.timezone.utc).astimezone(at.tzinfo)
+    return at if again.replace(tzinfo=None) == at.replace(tzinfo=None) else again
 
 
 def to_arrow(result):
@@ -72,7 +106,7 @@ def to_networkx(result, key=None):
         name = node.id if key is None else node.get(key)
         if name is None:
             raise ValueError(f"{node!r} has no property {key!r}")
-        if name in names.values() and key is not None and name in graph:
+        if key is not None and name in graph:
             raise ValueError(f"two nodes have {key} = {name!r}")
         names[node.id] = name
         graph.add_node(name, labels=node.labels, **_attributes(node, ("labels",)))

@@ -20,8 +20,18 @@ from . import _telar
 __all__ = ["AsyncDatabase", "AsyncSession", "AsyncTransaction", "open"]
 
 
-async def _in_thread(executor, function, *arguments):
-    return await _asyncio.get_running_loop().run_in_executor(executor, function, *arguments)
+async def _in_thread(executor, function, cancel=None):
+    """Calls a function in a thread. If the task is cancelled, calls `cancel` and waits for it to end."""
+    task = _asyncio.get_running_loop().run_in_executor(executor, function)
+    try:
+        return await _asyncio.shield(task)
+    except _asyncio.CancelledError:
+        if cancel is not None:
+            cancel()
+        # Nothing goes on behind the back of who was cancelled.
+        await _asyncio.wait([task])
+        task.cancelled() or task.exception()
+        raise
 
 
 class AsyncTransaction:
@@ -34,7 +44,7 @@ class AsyncTransaction:
     async def query(self, text, parameters=None, /, **named):
         """Runs a statement, as ``telar.Transaction.query``."""
         query = _functools.partial(self._transaction.query, text, parameters, **named)
-        return await _in_thread(self._executor, query)
+        return await _in_thread(self._executor, query, self._transaction._cancel)
 
     async def commit(self):
         """Commits, and returns the commit timestamp."""
@@ -65,7 +75,8 @@ class _Begin:
         return self._begin().__await__()
 
     async def _begin(self):
-        begun = await _in_thread(self._session._executor, self._session._session.transaction)
+        begin = _functools.partial(self._session._session.transaction, _token=_telar.Token())
+        begun = await _in_thread(self._session._executor, begin)
         return AsyncTransaction(begun, self._session._executor)
 
     async def __aenter__(self):
@@ -87,16 +98,7 @@ class AsyncSession:
         """Runs a statement, as ``telar.Session.query``. Cancelling the task ends it."""
         token = _telar.Token()
         query = _functools.partial(self._session.query, text, parameters, _token=token, **named)
-        running = _in_thread(self._executor, query)
-        task = _asyncio.ensure_future(running)
-        try:
-            return await _asyncio.shield(task)
-        except _asyncio.CancelledError:
-            token.cancel()
-            # The statement has ended before the task does: nothing goes on behind its back.
-            await _asyncio.wait([task])
-            task.cancelled() or task.exception()
-            raise
+        return await _in_thread(self._executor, query, token.cancel)
 
     def transaction(self):
         """Begins a transaction: ``async with session.transaction() as tx``."""

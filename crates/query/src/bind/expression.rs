@@ -433,14 +433,7 @@ impl Binder<'_> {
             return Err(self.syntax("InvalidAggregation", message, e.span));
         }
         if let Some((name, function)) = self.procedures.functions.find(&name) {
-            if call.distinct {
-                let message = format!("{name}() does not aggregate: it takes no DISTINCT");
-                return Err(self.syntax("InvalidAggregation", message, e.span));
-            }
-            let takes = function.arguments();
-            self.arity(&name, call, *takes.start(), *takes.end(), e)?;
-            let arguments = self.expressions(&call.arguments)?;
-            return Ok(Expr::UserFunction(UserCall { name, function }, arguments));
+            return self.user_function(UserCall { name, function }, call, e);
         }
         let Some(found) = function::lookup(&name) else {
             let near = closest(&name, function::all().iter().map(|f| f.name));
@@ -455,6 +448,22 @@ impl Binder<'_> {
         self.arity(found.name, call, found.args_min, found.args_max, e)?;
         self.check_arguments(call)?;
         Ok(Expr::Function(found, self.expressions(&call.arguments)?))
+    }
+
+    /// A call of a function of the program.
+    fn user_function(
+        &mut self,
+        user: UserCall,
+        call: &FunctionCall,
+        e: &ast::Expr,
+    ) -> Result<Expr, QueryError> {
+        if call.distinct {
+            let message = format!("{}() does not aggregate: it takes no DISTINCT", user.name);
+            return Err(self.syntax("InvalidAggregation", message, e.span));
+        }
+        let takes = user.function.arguments();
+        self.arity(&user.name, call, *takes.start(), *takes.end(), e)?;
+        Ok(Expr::UserFunction(user, self.expressions(&call.arguments)?))
     }
 
     /// `normalize(text, NFD)`: the form is a word, whatever variables there are.

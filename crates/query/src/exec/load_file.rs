@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use telar_graph::column::Maps;
 use telar_graph::{Value, ValueMap};
 
 use super::feed::Feed;
@@ -60,6 +61,10 @@ impl<'p> LoadFile<'p> {
         let file = open_regular(&path).map_err(|e| failed(&e))?;
         let options = FileOptions { whole: true, ..FileOptions::new(format) };
         let reader = cx.procedures.files.read(file, &source, &options)?;
+        let names = reader.names();
+        if let Some(at) = (0..names.len()).find(|at| names[..*at].contains(&names[*at])) {
+            return Err(failed(&format!("two columns are called '{}'", names[at])));
+        }
         let path = self.plan.places.then(|| Value::from(&*path.to_string_lossy()));
         Ok(Open { rows, row, reader, path, columns: Vec::new(), gone: 0, before: 0 })
     }
@@ -90,6 +95,11 @@ impl Open {
         let found = match (json, &self.columns[..]) {
             // A line of JSON is one value.
             (true, [values]) => values.slice(from, to),
+            _ if !self.columns.is_empty() => {
+                let names = self.reader.names().iter().cloned();
+                let columns = self.columns.iter().map(|column| column.slice(from, to));
+                Column::Maps(Maps::new(names.zip(columns)))
+            }
             _ => {
                 let names = self.reader.names();
                 let map = |row| {

@@ -158,8 +158,8 @@ impl Access<'_> {
 
 impl<'g> Exec<'g> {
     pub(crate) fn new(graph: Access<'g>, inputs: Inputs<'g>) -> Self {
-        let Inputs { parameters, tables, context, procedures, limits, transactions, host, threads } =
-            inputs;
+        let Inputs { parameters, tables, context, procedures, limits, .. } = inputs;
+        let Inputs { transactions, host, threads, .. } = inputs;
         let deleted_vertices = graph.graph().deleted_connected().into_iter().collect();
         Self {
             graph,

@@ -126,11 +126,12 @@ impl KeyMap {
     fn find(&self, key: &Value) -> Option<u32> {
         match (&self.keys, key) {
             (_, Value::Null) => None,
+            // As `=` compares them.
+            (_, Value::Float(x)) if x.is_nan() => None,
             (Keys::Values(map), key) => map.get(key).copied(),
             (Keys::Ids(space), Value::Int(n)) if space.kind == Ids::Integer => {
                 space.vertex(IdRef::Integer(*n))
             }
-            // As `=` compares them.
             (Keys::Ids(space), Value::Float(x)) if space.kind == Ids::Integer => {
                 let whole = *x as i64;
                 (Value::Int(whole) == *key).then(|| space.vertex(IdRef::Integer(whole))).flatten()

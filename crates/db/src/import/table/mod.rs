@@ -20,11 +20,13 @@ mod transaction;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
-use telar_engine::{BulkLoad, BulkName, BulkOptions, Column as BulkColumn, EdgeTypeOptions};
+use telar_engine::{
+    BulkLoad, BulkName, BulkOptions, Column as BulkColumn, EdgeTypeOptions, IndexTarget, SchemaKind,
+};
 use telar_engine::{Engine, Error};
 use telar_graph::column::Column;
 use telar_graph::value::NESTING_MAX;
-use telar_graph::{CommitTs, Value};
+use telar_graph::{CommitTs, ConstraintKind, Value};
 use telar_query::{ErrorKind, QueryError, TableReader, literal, storable};
 
 use super::csv::UniqueKey;
@@ -230,6 +232,7 @@ pub fn import_tables(
             rows,
         });
     }
+    let unique: Vec<_> = unique.into_iter().filter(|unique| !is_unique(db, unique)).collect();
     let few = tables.buffer(bulk_rows)?;
     let rejects = Rejects { most: bad_rows, rows: Vec::new(), as_is };
     let bulk = match few && bad_rows.is_none() && unique.is_empty() {
@@ -250,6 +253,20 @@ pub fn import_tables(
             transaction::run(db, &tables, rejects, progress)
         }
     }
+}
+
+/// Whether a constraint that is there already makes it unique.
+fn is_unique(db: &Engine, unique: &UniqueKey) -> bool {
+    let (label, key) = (db.find_label(&unique.label), db.find_property_key(&unique.key));
+    let (Some(label), Some(key)) = (label, key) else { return false };
+    db.indexes().iter().any(|index| {
+        index.target == IndexTarget::Vertices(label)
+            && index.properties == [key]
+            && matches!(
+                index.kind,
+                SchemaKind::Constraint(ConstraintKind::Unique | ConstraintKind::Key)
+            )
+    })
 }
 
 fn refused(detail: &str, message: String) -> QueryError {

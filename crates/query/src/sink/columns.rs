@@ -7,9 +7,9 @@ use std::sync::Arc;
 use telar_graph::column::Column;
 use telar_graph::{EdgeId, Value, VertexId};
 
+use super::{Rows, Sink};
 use crate::entities::{Node, Relationship};
 use crate::query_error::QueryError;
-use crate::sink::{Rows, Sink};
 
 /// A result, column by column, with the nodes and relationships that are in it. As a [`Sink`] it
 /// keeps what it is given.

@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / 'target' / 'compare' / 'python'
 PACKAGES = ['numpy==2.4.6', 'pandas==3.1.1', 'polars==2.1.0', 'pyarrow==26.0.1', 'networkx==3.6.1', 'neo4j==6.4.1',
-            'ladybug==0.22.0', 'neug==0.3.0', 'kuzu==0.11.3', 'duckdb']
+            'ladybug==0.22.0', 'neug==0.3.0', 'kuzu==0.11.3', 'duckdb==2.0.1']
 ENGINES = ['telar', 'ladybug', 'kuzu', 'neug', 'duckdb']
 PERSONS, KNOWS, ROWS, EDGES = 100_000, 2_000_000, 10_000_000, 1_000_000
 NODE_TABLE = 'CREATE NODE TABLE Person(id INT64, name STRING, age INT64, city STRING, PRIMARY KEY(id))'
@@ -106,8 +106,9 @@ class Kuzu:
     def load(self, source, person, know, data):
         self.schema()
         if source == 'arrow':
-            self.connection.execute('COPY Person FROM $table', {'table': person})
-            self.connection.execute('COPY KNOWS FROM $table', {'table': know})
+            # Tables are found by the names of variables.
+            self.connection.execute('COPY Person FROM person')
+            self.connection.execute('COPY KNOWS FROM know')
             return
         header = ' (header=true)' if source == 'csv' else ''
         self.connection.execute(f'COPY Person FROM "{data}/person.{source}"{header}')
@@ -187,8 +188,8 @@ class DuckDb:
     def load(self, source, person, know, data):
         self.schema()
         reads = {'csv': "read_csv('{}')", 'parquet': "read_parquet('{}')"}
-        for name, table in (('Person', person), ('KNOWS', know)):
-            text = 'table' if source == 'arrow' else reads[source].format(data / f"{'person' if name == 'Person' else 'know'}.{source}")
+        for name, rows in (('Person', person), ('KNOWS', know)):
+            text = 'rows' if source == 'arrow' else reads[source].format(data / f"{'person' if name == 'Person' else 'know'}.{source}")
             self.connection.execute(f'INSERT INTO {name} SELECT * FROM {text}')
 
     def counts(self):
@@ -249,10 +250,11 @@ def run_point(engine, durability, data, folder):
         peer.connection.execute(f'COPY Person FROM "{data}/person.csv" (header=true, delim=",")')
     elif engine == 'duckdb':
         peer.schema()
-        peer.connection.execute('INSERT INTO Person SELECT * FROM person')
+        rows = person
+        peer.connection.execute('INSERT INTO Person SELECT * FROM rows')
     else:
         peer.schema()
-        peer.connection.execute('COPY Person FROM $table', {'table': person})
+        peer.connection.execute('COPY Person FROM person')
     keys = random.Random(7).choices(range(person.num_rows), k=1 << 16)
     for key in keys[:100]:
         if peer.read(key) != f'Person {key}':
@@ -400,7 +402,8 @@ def in_process(*arguments):
     if done.returncode == 0:
         return json.loads(done.stdout.splitlines()[-1])
     lines = (done.stderr.strip() or f'ended with {done.returncode}').splitlines()
-    return {'fails': lines[-1][:100]}
+    told = [line for line in lines if 'rror' in line or 'xception' in line or 'differ' in line]
+    return {'fails': (told or lines)[-1].strip()[:100].replace('|', '/')}
 
 
 def part(name, *arguments):

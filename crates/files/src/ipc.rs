@@ -13,11 +13,10 @@ use arrow_array::RecordBatch;
 use arrow_buffer::Buffer;
 use arrow_ipc::reader::StreamDecoder;
 use arrow_ipc::{MessageHeader, root_as_message};
-use telar_arrow::reader;
 use telar_db::column::Column;
 use telar_db::query::{QueryError, TableReader};
 
-use crate::{failed, guarded};
+use crate::{failed, guarded, next_columns};
 
 /// The first and the last bytes of a file; a stream has none.
 const MAGIC: &[u8] = b"ARROW1";
@@ -192,18 +191,7 @@ impl TableReader for IpcReader {
     }
 
     fn next(&mut self) -> Result<Option<Vec<Column>>, QueryError> {
-        let place = match self.rows {
-            0 => self.name.to_string(),
-            rows => format!("{}, behind row {rows}", self.name),
-        };
-        let columns = guarded(&place, || {
-            let Some(batch) = self.messages.next(&place)? else { return Ok(None) };
-            let columns = reader::columns(&batch);
-            columns
-                .map(Some)
-                .map_err(|e| QueryError { message: format!("{place}: {}", e.message), ..e })
-        })?;
-        self.rows += columns.as_ref().and_then(|all| all.first()).map_or(0, Column::len);
-        Ok(columns)
+        let Self { name, rows, messages, .. } = self;
+        next_columns(name, rows, |place| messages.next(place))
     }
 }

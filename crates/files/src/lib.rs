@@ -32,6 +32,9 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use arrow_array::RecordBatch;
+use telar_arrow::reader;
+use telar_db::column::Column;
 use telar_db::query::{
     ErrorKind, FileFormat, FileOptions, Files, QueryError, TableReader, TableWriter,
 };
@@ -101,4 +104,25 @@ fn guarded<T>(name: &str, work: impl FnOnce() -> Result<T, QueryError>) -> Resul
         let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
         Err(failed(name, format!("the file is damaged ({text})")))
     })
+}
+
+/// The columns of the next record batch of a file, of which `rows` rows have been read.
+fn next_columns(
+    name: &str,
+    rows: &mut usize,
+    next: impl FnOnce(&str) -> Result<Option<RecordBatch>, QueryError>,
+) -> Result<Option<Vec<Column>>, QueryError> {
+    let place = match *rows {
+        0 => name.to_owned(),
+        rows => format!("{name}, behind row {rows}"),
+    };
+    let columns = guarded(&place, || {
+        let Some(batch) = next(&place)? else { return Ok(None) };
+        let columns = reader::columns(&batch);
+        columns
+            .map(Some)
+            .map_err(|e| QueryError { message: format!("{place}: {}", e.message), ..e })
+    })?;
+    *rows += columns.as_ref().and_then(|all| all.first()).map_or(0, Column::len);
+    Ok(columns)
 }

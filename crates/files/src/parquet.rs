@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 use parquet::basic::{Compression, GzipLevel, ZstdLevel};
-use telar_arrow::reader;
 use telar_db::column::Column;
 use telar_db::query::{QueryError, TableReader};
 
-use crate::{BATCH_ROWS, failed, guarded};
+use crate::{BATCH_ROWS, failed, guarded, next_columns};
 
 /// Reads a file of Parquet.
 pub(crate) struct ParquetReader {
@@ -40,20 +39,8 @@ impl TableReader for ParquetReader {
     }
 
     fn next(&mut self) -> Result<Option<Vec<Column>>, QueryError> {
-        let place = match self.rows {
-            0 => self.name.to_string(),
-            rows => format!("{}, behind row {rows}", self.name),
-        };
-        let columns = guarded(&place, || {
-            let Some(batch) = self.batches.next() else { return Ok(None) };
-            let batch = batch.map_err(|e| failed(&place, e))?;
-            let columns = reader::columns(&batch);
-            columns
-                .map(Some)
-                .map_err(|e| QueryError { message: format!("{place}: {}", e.message), ..e })
-        })?;
-        self.rows += columns.as_ref().and_then(|all| all.first()).map_or(0, Column::len);
-        Ok(columns)
+        let Self { name, rows, batches, .. } = self;
+        next_columns(name, rows, |place| batches.next().transpose().map_err(|e| failed(place, e)))
     }
 }
 

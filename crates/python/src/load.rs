@@ -8,17 +8,17 @@ use parking_lot::Mutex;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
+use telar_db::Value;
 use telar_db::column::Column;
-use telar_db::import::table::{End, NodeTable, RelationshipTable, Table, TableImport};
+use telar_db::import::table::{End, NodeTable, RelationshipTable, Table, TableImport, unique_keys};
 use telar_db::import::{UniqueKey, import_tables};
 use telar_db::query::{ErrorKind, QueryError, TableReader, literal};
-use telar_db::{Value, ValueMap};
 
 use crate::database::Held;
 use crate::error::{ClosedError, of_query};
 use crate::frame;
 use crate::interrupt;
-use crate::value::{Parameters, of_python};
+use crate::value::of_python;
 
 /// Tables that come in together, as one commit: at the end of the `with`, or with `commit()`. After
 /// an exception in it nothing was changed.
@@ -67,23 +67,14 @@ impl Load {
 
     /// The property that names nodes of a label: of the one unique constraint that is there, or is
     /// made with the load.
-    fn key_of(&self, py: Python<'_>, label: &str) -> PyResult<String> {
+    fn key_of(&self, label: &str) -> PyResult<String> {
         let mut keys = self.with(|tables| {
             let made = tables.unique.iter().filter(|unique| unique.label == label);
             Ok(made.map(|unique| unique.key.clone()).collect::<Vec<_>>())
         })?;
-        let text = "SHOW CONSTRAINTS YIELD type, entityType, labelsOrTypes AS of, properties \
-                    WHERE entityType = 'NODE' AND of = [$label] AND size(properties) = 1 \
-                    AND type IN ['NODE_PROPERTY_UNIQUENESS', 'UNIQUENESS', 'NODE_KEY'] \
-                    RETURN DISTINCT properties[0] AS key";
-        let values = ValueMap::from([("label".into(), Value::from(label))]);
-        let parameters = Parameters { values, tables: None };
-        let (found, _) = self.held.runner()?.run(py, text, &parameters, None)?;
-        for row in 0..found.row_count() {
-            if let Value::String(key) = found.column(0).get(row)
-                && !keys.contains(&key.to_string())
-            {
-                keys.push(key.to_string());
+        for key in unique_keys(&self.held.opened().database()?, label) {
+            if !keys.contains(&key) {
+                keys.push(key);
             }
         }
         match &*keys {
@@ -130,7 +121,6 @@ impl Load {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn relationships(
         &self,
-        py: Python<'_>,
         r#type: String,
         table: &Bound<'_, PyAny>,
         src: String,
@@ -148,7 +138,7 @@ impl Load {
             };
             let key = match own_key.or_else(|| key.clone()) {
                 Some(key) => key,
-                None => self.key_of(py, &label)?,
+                None => self.key_of(&label)?,
             };
             Ok(End { column, label, key })
         };

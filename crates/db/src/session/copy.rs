@@ -25,7 +25,7 @@ use super::Session;
 use super::plan::Began;
 use crate::import::import_tables;
 use crate::import::table::{
-    End, NodeTable, RejectedRow, RelationshipTable, TableImport, TableReport,
+    End, NodeTable, RejectedRow, RelationshipTable, TableImport, TableReport, unique_keys,
 };
 
 /// Rows that are left out at most, unless it is said.
@@ -125,22 +125,7 @@ impl Options {
 
 /// The property by which nodes of a label are found: that of its only unique constraint.
 fn key_of(db: &Engine, label: &str, option: &str) -> Result<String, QueryError> {
-    use telar_engine::IndexTarget;
-    use telar_graph::ConstraintKind::{Key, Unique};
-    let number = db.find_label(label);
-    let keys = db.property_keys();
-    let mut found: Vec<String> = db
-        .indexes()
-        .into_iter()
-        .filter(|info| matches!(info.kind.constraint(), Some(Unique | Key)))
-        .filter(|info| Some(info.target) == number.map(IndexTarget::Vertices))
-        .filter_map(|info| match info.properties[..] {
-            [key] => keys.get(usize::from(key.get())).cloned(),
-            _ => None,
-        })
-        .collect();
-    found.sort();
-    found.dedup();
+    let found = unique_keys(db, label);
     match &found[..] {
         [key] => Ok(key.clone()),
         [] => Err(option_error(format!(

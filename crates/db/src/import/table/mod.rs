@@ -21,7 +21,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use telar_engine::{
-    BulkLoad, BulkName, BulkOptions, Column as BulkColumn, EdgeTypeOptions, IndexTarget, SchemaKind,
+    BulkLoad, BulkName, BulkOptions, Column as BulkColumn, EdgeTypeOptions, IndexInfo, IndexTarget,
 };
 use telar_engine::{Engine, Error};
 use telar_graph::column::Column;
@@ -232,7 +232,8 @@ pub fn import_tables(
             rows,
         });
     }
-    let unique: Vec<_> = unique.into_iter().filter(|unique| !is_unique(db, unique)).collect();
+    let is_new = |unique: &UniqueKey| !unique_keys(db, &unique.label).contains(&unique.key);
+    let unique: Vec<_> = unique.into_iter().filter(is_new).collect();
     let few = tables.buffer(bulk_rows)?;
     let rejects = Rejects { most: bad_rows, rows: Vec::new(), as_is };
     let bulk = match few && bad_rows.is_none() && unique.is_empty() {
@@ -255,18 +256,27 @@ pub fn import_tables(
     }
 }
 
-/// Whether a constraint that is there already makes it unique.
-fn is_unique(db: &Engine, unique: &UniqueKey) -> bool {
-    let (label, key) = (db.find_label(&unique.label), db.find_property_key(&unique.key));
-    let (Some(label), Some(key)) = (label, key) else { return false };
-    db.indexes().iter().any(|index| {
-        index.target == IndexTarget::Vertices(label)
-            && index.properties == [key]
-            && matches!(
-                index.kind,
-                SchemaKind::Constraint(ConstraintKind::Unique | ConstraintKind::Key)
-            )
-    })
+/// The properties that are unique among nodes of a label, or its key, each alone: by which they can
+/// be found.
+#[must_use]
+pub fn unique_keys(db: &Engine, label: &str) -> Vec<String> {
+    let Some(label) = db.find_label(label) else { return Vec::new() };
+    let keys = db.property_keys();
+    let unique = |info: &IndexInfo| {
+        let kind = info.kind.constraint();
+        info.target == IndexTarget::Vertices(label)
+            && matches!(kind, Some(ConstraintKind::Unique | ConstraintKind::Key))
+    };
+    let indexes = db.indexes().into_iter().filter(unique);
+    let mut found: Vec<String> = indexes
+        .filter_map(|info| match info.properties[..] {
+            [key] => keys.get(usize::from(key.get())).cloned(),
+            _ => None,
+        })
+        .collect();
+    found.sort();
+    found.dedup();
+    found
 }
 
 fn refused(detail: &str, message: String) -> QueryError {

@@ -66,6 +66,14 @@ impl Runtime {
         self
     }
 
+    /// The same, whose sessions are listed with those of another runtime: they show and end each
+    /// other's queries.
+    #[must_use]
+    pub fn with_running(mut self, running: Arc<Running>) -> Self {
+        self.procedures.running = running;
+        self
+    }
+
     /// The threads that help long queries.
     #[must_use]
     pub fn workers(&self) -> &Arc<Workers> {

@@ -602,6 +602,14 @@ impl Engine {
         Ok(())
     }
 
+    /// The lock file, locked; none in memory. A child of this process has a copy, and must close it:
+    /// otherwise it keeps the database locked after this process has ended.
+    #[must_use]
+    pub fn lock_file(&self) -> Option<std::os::fd::RawFd> {
+        let durable = self.shared.durable.as_ref()?;
+        durable.store.lock().file().map(std::os::fd::AsRawFd::as_raw_fd)
+    }
+
     /// What could not be read since the database was opened, if anything: see [`Snapshot::error`].
     #[must_use]
     pub fn error(&self) -> Option<Error> {

@@ -225,6 +225,8 @@ pub enum Error {
         path: PathBuf,
         /// What the holder wrote into it.
         holder: String,
+        /// The holder lets others in: see [`Settings::shared`](crate::Settings::shared).
+        shares: bool,
     },
     /// The directory holds something, but not a database of ours.
     #[error("{} is not a Telar database: {reason}", path.display())]

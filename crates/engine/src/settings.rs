@@ -70,6 +70,9 @@ pub struct Settings {
     /// again ([`Transaction::commit_once`](crate::Transaction::commit_once)). Default: 10 minutes.
     /// The last 131,072 ids are known at most.
     pub once_window: Duration,
+    /// Say in the lock file that this process lets others in: whoever finds the database locked
+    /// then waits for its socket and does not give up. Default: no.
+    pub shared: bool,
 }
 
 impl Default for Settings {
@@ -85,6 +88,7 @@ impl Default for Settings {
             retain: Retention::AsStored,
             background_interval_ms: 200,
             once_window: Duration::from_secs(600),
+            shared: false,
         }
     }
 }

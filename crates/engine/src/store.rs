@@ -183,7 +183,7 @@ impl Store {
             check_format(root)?;
         }
         folder::make(root).map_err(Error::file("cannot create directory", root))?;
-        let lock = Lock::take(root)?;
+        let lock = Lock::take(root, settings.shared)?;
         let follows = settings.durability == Durability::Replicated;
         if !follows {
             copy_mark::refuse(root)?;
@@ -258,7 +258,11 @@ impl Store {
         let env = env.map_err(|error| match error {
             // Memory that readers let go of a moment ago holds the store, and will be freed.
             heed::Error::EnvAlreadyOpened => {
-                Error::Locked { path: path.into(), holder: "this process".to_owned() }
+                Error::Locked {
+                    path: path.into(),
+                    holder: "this process".to_owned(),
+                    shares: false,
+                }
             }
             error => store(error),
         })?;

@@ -1,14 +1,19 @@
 //! Plans as results: a tree of operators, for programs to walk and for people to read.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
+use serde::{Deserialize, Deserializer, Serialize};
+
 /// An operator of a plan, with what it reads from.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PlanDescription {
     /// What it does: `NodeByLabelScan`, `Filter`, ...
-    pub operator: &'static str,
+    #[serde(deserialize_with = "operator")]
+    pub operator: OperatorName,
     /// With what: a pattern, a condition, expressions.
     pub details: String,
     /// The variables of its rows, in the order they came; those without a name are left out.
@@ -23,7 +28,7 @@ pub struct PlanDescription {
 }
 
 /// What an operator did, all times it ran together, without what it reads from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Measured {
     /// Rows it returned.
     pub rows: u64,
@@ -35,6 +40,23 @@ pub struct Measured {
     pub memory: u64,
     /// Most bytes that the whole query held at once; the same for all its operators.
     pub query_memory: u64,
+}
+
+/// To serde, a name that is written as a reference would be one into the message.
+type OperatorName = &'static str;
+
+/// The name of an operator, as one that lives as long as the program: there are some dozen of them,
+/// each of which is kept once.
+fn operator<'de, D: Deserializer<'de>>(from: D) -> Result<&'static str, D::Error> {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let name = String::deserialize(from)?;
+    let mut names = NAMES.lock();
+    if let Some(known) = names.get(name.as_str()) {
+        return Ok(known);
+    }
+    let name: &'static str = name.leak();
+    names.insert(name);
+    Ok(name)
 }
 
 impl PlanDescription {

@@ -1,11 +1,12 @@
 //! What a result says beside its rows: things that are no error, and probably no intention either.
 
+use serde::{Deserialize, Serialize};
 use telar_graph::Graph;
 
 use crate::query_error::Position;
 
 /// What a notification is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum NotificationKind {
     /// A label that no node ever had.
@@ -67,7 +68,7 @@ impl NotificationKind {
 }
 
 /// Something that is no error.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notification {
     /// What it is about.
     pub kind: NotificationKind,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use telar_cypher::{Code, Diagnostic};
 use telar_graph::update::{UpdateError, UpdateErrorKind};
 use telar_graph::{ReadError, Value};
@@ -12,7 +13,7 @@ use crate::error::{EvalError, describe};
 const EXCERPT_CHARS_MAX: usize = 100;
 
 /// When a query failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Phase {
     /// Before it ran, whatever the graph and the parameters are.
     Compile,
@@ -21,7 +22,7 @@ pub enum Phase {
 }
 
 /// What kind of error it is; each has a code of Neo4j.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names are those of the codes and say what they mean")]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -123,7 +124,7 @@ impl ErrorKind {
 }
 
 /// Where in a text something stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Position {
     /// Bytes before it.
     pub offset: usize,
@@ -144,7 +145,7 @@ impl Position {
 }
 
 /// Why a query failed. Nothing of it was committed.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryError {
     /// The kind.
     pub kind: ErrorKind,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use telar_graph::{CommitTs, EdgeId, Value, VertexId};
 
 use crate::description::PlanDescription;
@@ -9,7 +10,7 @@ use crate::entities::Entities;
 use crate::notification::Notification;
 
 /// What a query may do, whatever it did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum StatementKind {
     /// Reads.
     #[default]
@@ -23,7 +24,7 @@ pub enum StatementKind {
 }
 
 /// What a query changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Counters {
     /// Nodes created.

@@ -49,6 +49,11 @@ impl Tables {
         self.0.insert(name.into(), Table { rows, list: OnceLock::new() });
     }
 
+    /// The tables with their names, each a column of maps.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Column)> {
+        self.0.iter().map(|(name, table)| (name, &table.rows))
+    }
+
     /// Whether there is a table of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {

@@ -8,10 +8,26 @@
 
 use std::sync::Arc;
 
-use telar_query::{ErrorKind, Phase, Prepared, QueryError};
+use telar_query::{ErrorKind, Limits, Phase, Prepared, QueryError};
 
 use super::Session;
+use super::plan::Planned;
 use crate::backend::BackendTransaction;
+
+/// What of a statement keeps it from committing once.
+fn refused(plan: &Prepared) -> Option<&'static str> {
+    if plan.in_transactions() {
+        Some("CALL { } IN TRANSACTIONS, which commits several times")
+    } else if plan.copies() {
+        Some("COPY, which is a transaction of its own")
+    } else if plan.changes_schema() {
+        Some("changes of indexes and constraints: IF NOT EXISTS and IF EXISTS may be sent again")
+    } else if plan.administration().is_some() {
+        Some("commands for the server: IF NOT EXISTS and IF EXISTS may be sent again")
+    } else {
+        None
+    }
+}
 
 impl Session {
     /// The same session, whose next statement, or transaction of several, commits once: it may be
@@ -35,6 +51,21 @@ impl Session {
         Self { once: Some(id.into()), ..self }
     }
 
+    /// Whether a statement can [commit once](Self::with_once): it is not a change of indexes and
+    /// constraints, a command for the server, or of those that commit several times.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the statement before it runs.
+    ///
+    /// *Cost*: that of preparing it, once; the plan is kept.
+    pub fn takes_once(&self, text: &str) -> Result<bool, QueryError> {
+        let (deadline, scratch) = (self.deadline(), self.scratch());
+        let limits = Limits { deadline, scratch, ..self.limits.clone() };
+        // It does not run yet: nobody is to see it, or to end it.
+        let plan = self.plan(text, Planned { graph: None, limits: &limits, list: &|_| () })?;
+        Ok(plan.explains() || refused(&plan).is_none())
+    }
+
     /// Begins a transaction of the backend, with the id if there is one.
     pub(super) fn begin_transaction(&self) -> Result<Box<dyn BackendTransaction>, QueryError> {
         let mut transaction = self.backend.begin(self.isolation)?;
@@ -49,17 +80,7 @@ impl Session {
         if self.once.is_none() || plan.explains() {
             return Ok(());
         }
-        let what = if plan.in_transactions() {
-            "CALL { } IN TRANSACTIONS, which commits several times"
-        } else if plan.copies() {
-            "COPY, which is a transaction of its own"
-        } else if plan.changes_schema() {
-            "changes of indexes and constraints: IF NOT EXISTS and IF EXISTS may be sent again"
-        } else if plan.administration().is_some() {
-            "commands for the server: IF NOT EXISTS and IF EXISTS may be sent again"
-        } else {
-            return Ok(());
-        };
+        let Some(what) = refused(plan) else { return Ok(()) };
         let message = format!("a transaction that commits once does not take {what}");
         let (kind, detail) = (ErrorKind::TransactionType, "ForbiddenDueToTransactionType");
         Err(QueryError::compile(kind, detail, message))

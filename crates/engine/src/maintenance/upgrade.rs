@@ -66,7 +66,7 @@ pub fn upgrade(path: impl AsRef<Path>) -> Result<Upgraded, Error> {
     let root = path.as_ref();
     let none = || Error::NotADatabase { path: root.into(), reason: "it has no FORMAT file".into() };
     read_format(root)?.ok_or_else(none)?;
-    let lock = Lock::take(root)?;
+    let lock = Lock::take(root, false)?;
     // Once more: somebody else may have upgraded it before we had the lock.
     let from = read_format(root)?.ok_or_else(none)?;
     let mut changes = Vec::new();

@@ -30,6 +30,11 @@ pub(crate) enum Access {
     Read,
 }
 
+/// What a holder adds to its number that lets other processes in ([`Settings::shared`]).
+///
+/// [`Settings::shared`]: crate::Settings::shared
+const SHARES: &str = ", which shares it";
+
 /// What the lock file of a closed database says: how far its log is on disk, under a checksum.
 fn closed_mark(last_ts: u64) -> String {
     let text = format!("closed at {last_ts}");
@@ -46,7 +51,7 @@ pub(crate) fn parse_closed_mark(text: &str) -> Option<u64> {
 impl Lock {
     /// Takes the lock of the database in `root` and says so in it, durable: after a power failure
     /// it must not say that the database was closed.
-    pub(crate) fn take(root: &Path) -> Result<Self, Error> {
+    pub(crate) fn take(root: &Path, shared: bool) -> Result<Self, Error> {
         let path = root.join("LOCK");
         let file = folder::private()
             .read(true)
@@ -56,7 +61,8 @@ impl Lock {
             .map_err(Error::file("cannot open lock file", &path))?;
         let locked = file.try_lock();
         let lock = Self::taken(file, path.clone(), locked, Access::Write)?;
-        lock.write(&format!("process {}", std::process::id()))
+        let shares = if shared { SHARES } else { "" };
+        lock.write(&format!("process {}{shares}", std::process::id()))
             .and_then(|()| lock.file.as_ref().map_or(Ok(()), File::sync_data))
             .map_err(Error::file("cannot write lock file", &path))?;
         Ok(lock)
@@ -92,7 +98,8 @@ impl Lock {
             Ok(()) => Ok(Self { file: Some(file), before, used: AtomicBool::new(false), access }),
             Err(TryLockError::WouldBlock) => {
                 let holder = if before.is_empty() { "unknown process" } else { before.trim() };
-                Err(Error::Locked { path, holder: holder.to_owned() })
+                let shares = holder.ends_with(SHARES);
+                Err(Error::Locked { path, holder: holder.to_owned(), shares })
             }
             Err(TryLockError::Error(source)) => {
                 Err(Error::File { action: "cannot lock", path, source })
@@ -128,6 +135,11 @@ impl Lock {
     /// tell a log that lost its end. A courtesy: a failure changes nothing.
     pub(crate) fn mark_closed(&self, last_ts: u64) {
         let _ = self.write(&closed_mark(last_ts));
+    }
+
+    /// The file; none where there is none, of a database that is only read.
+    pub(crate) fn file(&self) -> Option<&File> {
+        self.file.as_ref()
     }
 
     /// Whether the file has its name still; without it another process can open the database.

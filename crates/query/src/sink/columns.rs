@@ -47,6 +47,18 @@ impl Columns {
         Self { names, columns, rows, ..Self::default() }
     }
 
+    /// The same with what the nodes and relationships in them are.
+    #[must_use]
+    pub fn with_entities(
+        self,
+        nodes: impl IntoIterator<Item = (VertexId, Node)>,
+        relationships: impl IntoIterator<Item = (EdgeId, Relationship)>,
+    ) -> Self {
+        let nodes = nodes.into_iter().map(|(vertex, node)| (vertex, Arc::new(node))).collect();
+        let relationships = relationships.into_iter().map(|(edge, r)| (edge, Arc::new(r))).collect();
+        Self { nodes, relationships, ..self }
+    }
+
     /// Names of the columns.
     #[must_use]
     pub fn names(&self) -> &[Arc<str>] {
@@ -118,6 +130,14 @@ impl Columns {
     /// Those of the sink.
     pub fn send(&self, sink: &mut dyn Sink) -> Result<(), QueryError> {
         sink.columns(&self.names)?;
+        self.send_rows(sink)
+    }
+
+    /// The same for a sink that knows the names of the columns.
+    ///
+    /// # Errors
+    /// Those of the sink.
+    pub fn send_rows(&self, sink: &mut dyn Sink) -> Result<(), QueryError> {
         if self.rows == 0 { Ok(()) } else { sink.rows(&Rows::columns(self)) }
     }
 

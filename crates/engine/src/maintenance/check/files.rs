@@ -37,7 +37,7 @@ pub(crate) fn lock(root: &Path) -> Result<Held, Error> {
         Ok(()) => Ok(Held(Some(file))),
         Err(TryLockError::WouldBlock) => {
             let holder = fs::read_to_string(&path).unwrap_or_default();
-            Err(Error::Locked { path, holder: holder.trim().to_owned() })
+            Err(Error::Locked { path, holder: holder.trim().to_owned(), shares: false })
         }
         Err(TryLockError::Error(source)) => {
             Err(Error::File { action: "cannot lock", path, source })

@@ -257,13 +257,11 @@ impl Store {
         let env = unsafe { options.open(path) };
         let env = env.map_err(|error| match error {
             // Memory that readers let go of a moment ago holds the store, and will be freed.
-            heed::Error::EnvAlreadyOpened => {
-                Error::Locked {
-                    path: path.into(),
-                    holder: "this process".to_owned(),
-                    shares: false,
-                }
-            }
+            heed::Error::EnvAlreadyOpened => Error::Locked {
+                path: path.into(),
+                holder: "this process".to_owned(),
+                shares: false,
+            },
             error => store(error),
         })?;
         let database = match access {

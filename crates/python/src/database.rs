@@ -6,13 +6,12 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use telar_db::maintenance::BackupOptions;
-use telar_db::query::Limits;
-use telar_db::{Runtime, Session as EngineSession};
+use telar_share::{Opening as SharedOpening, Options, Shared};
 
-use crate::error::{ClosedError, of_engine};
+use crate::error::{ClosedError, of_engine, of_opening, of_query};
 use crate::fork::Process;
 use crate::function;
+use crate::interrupt;
 use crate::load::Load;
 use crate::runner::Runner;
 use crate::session::Session;
@@ -24,7 +23,7 @@ type Slot = RwLock<Option<Arc<Runner>>>;
 /// An open database, which its sessions share.
 pub(crate) struct Opened {
     process: Process,
-    database: Mutex<Option<telar_db::Database>>,
+    database: Mutex<Option<Shared>>,
     slots: Mutex<Vec<Weak<Slot>>>,
     path: Option<PathBuf>,
 }
@@ -63,7 +62,7 @@ impl Opened {
     }
 
     /// The database itself.
-    pub(crate) fn database(&self) -> PyResult<telar_db::Database> {
+    pub(crate) fn database(&self) -> PyResult<Shared> {
         self.process.check()?;
         self.database.lock().clone().ok_or_else(closed)
     }
@@ -111,6 +110,10 @@ impl Held {
 /// below which statements may read files, the current folder unless it is said; `export_folder`:
 /// below which they may write files, the same unless it is said.
 ///
+/// Several processes may open the same folder: the first has the database, the others ask it, and
+/// one of them takes over when it ends. With `share=False` the others are refused, and so is this
+/// one if another process has it open: `LockedError`.
+///
 /// >>> import telar
 /// >>> with telar.open() as db:
 /// ...     _ = db.query("CREATE (:Person {name: 'Ada'})-[:KNOWS]->(:Person {name: 'Bob'})")
@@ -118,7 +121,7 @@ impl Held {
 /// 'Bob'
 #[pyfunction]
 #[pyo3(signature = (path = None, *, durability = "full", memory_limit = None, history = None,
-                    checkpoint_bytes = None, import_folder = None, export_folder = None))]
+                    checkpoint_bytes = None, import_folder = None, export_folder = None, share = true))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn open(
     py: Python<'_>,
@@ -129,20 +132,28 @@ pub(crate) fn open(
     checkpoint_bytes: Option<u64>,
     import_folder: Option<PathBuf>,
     export_folder: Option<PathBuf>,
+    share: bool,
 ) -> PyResult<Py<Database>> {
     let opening = Opening { durability, memory_limit, history, checkpoint_bytes };
     let settings = opening.settings()?;
-    let database = py.detach(|| match &path {
-        Some(path) => telar_db::open_with(path, settings),
-        None => telar_db::Database::in_memory(settings),
-    });
-    let database = database.map_err(|e| of_engine(&e))?;
-    let import_folder = import_folder.or_else(|| std::env::current_dir().ok());
-    let export_folder = export_folder.or_else(|| import_folder.clone());
-    let limits = Limits { import_folder, export_folder, ..Limits::default() };
-    let runtime = Arc::new(Runtime::default().with_files(telar_files::formats()));
-    let session = EngineSession::with_runtime(&database, runtime).with_limits(limits);
-    let runner = Runner::new(py, session);
+    let opening = SharedOpening {
+        shared: share && path.is_some(),
+        path: path.clone(),
+        settings,
+        files: Some(telar_files::formats()),
+    };
+    let flag = match interrupt::in_main_thread(py)? {
+        true => Some(interrupt::flag(py)),
+        false => None,
+    };
+    let database = interrupt::interruptible(py, || Shared::open_until(opening, flag))?;
+    let database = database.map_err(|e| of_opening(&e))?;
+    // Another process, which may be the one that reads them, has another current folder.
+    let whole = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
+    let import_folder = import_folder.or_else(|| std::env::current_dir().ok()).map(whole);
+    let export_folder = export_folder.map(whole).or_else(|| import_folder.clone());
+    let options = Options { import_folder, export_folder, ..Options::default() };
+    let runner = Runner::new(py, database.session(options));
     let opened = Arc::new(Opened {
         process: Process::current(),
         database: Mutex::new(Some(database)),
@@ -186,7 +197,15 @@ impl Database {
         slf.as_super().get().held.opened.database.lock().is_none()
     }
 
-    /// Writes a checkpoint and closes the database. Statements are refused from then on; the folder
+    /// Whether this process has the database open itself; False where another one has, which it
+    /// asks. It can become True when that one ends.
+    #[getter]
+    fn is_owner(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Ok(slf.as_super().get().held.opened.database()?.is_owner())
+    }
+
+    /// Writes a checkpoint and closes the database; where another process has it open, lets go of
+    /// it. Statements are refused from then on; the folder
     /// can be opened by others once open transactions and streams have ended. Without it nothing
     /// committed is lost either: the end of the program closes what is open.
     fn close(slf: &Bound<'_, Self>) -> PyResult<()> {
@@ -196,17 +215,13 @@ impl Database {
     /// Writes a checkpoint: the log before it is not needed any more.
     fn checkpoint(slf: &Bound<'_, Self>) -> PyResult<()> {
         let database = slf.as_super().get().held.opened().database()?;
-        slf.py().detach(|| database.checkpoint()).map_err(|e| of_engine(&e))?;
-        Ok(())
+        slf.py().detach(|| database.checkpoint()).map_err(|e| of_query(slf.py(), &e))
     }
 
     /// Copies the database into a new folder while it is used. The copy is the state of one commit.
     fn backup(slf: &Bound<'_, Self>, path: PathBuf) -> PyResult<()> {
         let database = slf.as_super().get().held.opened().database()?;
-        slf.py()
-            .detach(|| database.backup(&path, &BackupOptions::default()))
-            .map_err(|e| of_engine(&e))?;
-        Ok(())
+        slf.py().detach(|| database.backup(&path)).map_err(|e| of_query(slf.py(), &e))
     }
 
     /// Makes a function of Python one of statements: `my.score(p.a, p.b)`, under a name with a
@@ -227,8 +242,8 @@ impl Database {
         function: &Bound<'_, PyAny>,
         takes: &str,
     ) -> PyResult<()> {
-        let runner = slf.as_super().get().held.runner()?;
-        function::add(slf.py(), runner.runtime(), name, function, takes)
+        let database = slf.as_super().get().held.opened().database()?;
+        function::add(slf.py(), &database, name, function, takes)
     }
 
     /// Begins a load of tables that come in together: see `telar.Load`. `unique` names constraints

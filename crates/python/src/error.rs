@@ -47,6 +47,12 @@ create_exception!(
 create_exception!(telar, ReadOnlyError, Error, "The session only reads, and the statement writes.");
 create_exception!(telar, StorageError, Error, "The files of the database, or the disk.");
 create_exception!(telar, LockedError, StorageError, "Another process has the database open.");
+create_exception!(
+    telar,
+    OwnerEndedError,
+    StorageError,
+    "The process that had the database open ended, and nobody knows whether this was committed."
+);
 create_exception!(telar, ClosedError, Error, "The database or transaction is closed.");
 create_exception!(
     telar,
@@ -69,6 +75,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReadOnlyError", py.get_type::<ReadOnlyError>())?;
     module.add("StorageError", py.get_type::<StorageError>())?;
     module.add("LockedError", py.get_type::<LockedError>())?;
+    module.add("OwnerEndedError", py.get_type::<OwnerEndedError>())?;
     module.add("ClosedError", py.get_type::<ClosedError>())?;
     module.add("ForkedError", py.get_type::<ForkedError>())
 }
@@ -86,6 +93,8 @@ pub(crate) fn of_query(py: Python<'_>, error: &QueryError) -> PyErr {
         K::TimedOut => TimeLimitError::new_err(text),
         K::OutOfMemory => MemoryLimitError::new_err(text),
         K::AccessMode => ReadOnlyError::new_err(text),
+        K::DatabaseUnavailable if error.detail == "Closed" => ClosedError::new_err(text),
+        K::DatabaseUnavailable => OwnerEndedError::new_err(text),
         K::Database => StorageError::new_err(text),
         _ => StatementError::new_err(text),
     };
@@ -107,6 +116,16 @@ pub(crate) fn of_engine(error: &EngineError) -> PyErr {
         EngineError::Locked { .. } => LockedError::new_err(text),
         EngineError::Setting { .. } => pyo3::exceptions::PyValueError::new_err(text),
         _ => StorageError::new_err(text),
+    }
+}
+
+/// The exception of a database that was not opened.
+pub(crate) fn of_opening(error: &telar_share::Error) -> PyErr {
+    match error {
+        telar_share::Error::Database(error) => of_engine(error),
+        telar_share::Error::Refused { .. } => LockedError::new_err(error.to_string()),
+        telar_share::Error::Interrupted => InterruptedError::new_err(error.to_string()),
+        error => StorageError::new_err(error.to_string()),
     }
 }
 

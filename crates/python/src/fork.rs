@@ -2,7 +2,8 @@
 //!
 //! Threads of the engine do not live on in a child, and its files belong to the parent. So each
 //! fork that Python makes counts up in the child (`os.register_at_fork`), and what was opened
-//! before is refused there, and never closed.
+//! before is refused there, and never closed by it. Its copies of the lock file and of sockets are:
+//! otherwise a child that lives longer than its parent would keep the database locked.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,9 +15,13 @@ static FORKS: AtomicU64 = AtomicU64::new(0);
 
 /// Notes that this process is a child: what its parent had opened is not its own.
 #[pyfunction]
+#[expect(unsafe_code, reason = "files of the parent are closed")]
 pub(crate) fn forked() {
     // ORDERING: relaxed; a child begins with one thread.
     FORKS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: Python calls this in the child, once, before it runs anything there. What was opened
+    // before is refused from here on, and never dropped.
+    unsafe { telar_share::close_in_child() };
 }
 
 /// The process in which something was made.

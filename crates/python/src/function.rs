@@ -6,9 +6,10 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
+use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::query::{Columns, ErrorKind, QueryError, UserFunction};
-use telar_db::{Runtime, Value};
+use telar_share::Shared;
 
 use crate::error::of_query;
 use crate::frame;
@@ -38,7 +39,7 @@ struct Function {
 /// Adds a function to the sessions of a database.
 pub(crate) fn add(
     py: Python<'_>,
-    runtime: &Runtime,
+    database: &Shared,
     name: &str,
     function: &Bound<'_, PyAny>,
     takes: &str,
@@ -56,7 +57,8 @@ pub(crate) fn add(
     let (fewest, most): (usize, usize) = helper.call1((function,))?.extract()?;
     let function = function.clone().unbind();
     let function = Function { name: name.to_owned(), function, takes, arguments: fewest..=most };
-    runtime.add_function(name, Arc::new(function)).map_err(|e| of_query(py, &e))
+    let function: Arc<dyn UserFunction> = Arc::new(function);
+    py.detach(|| database.add_function(name, &function)).map_err(|e| of_query(py, &e))
 }
 
 impl Function {

@@ -10,8 +10,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMapping, PyString};
 use telar_db::Value;
 use telar_db::column::Column;
-use telar_db::import::table::{End, NodeTable, RelationshipTable, Table, TableImport, unique_keys};
-use telar_db::import::{UniqueKey, import_tables};
+use telar_db::import::UniqueKey;
+use telar_db::import::table::{End, NodeTable, RelationshipTable, Table, TableImport};
 use telar_db::query::{ErrorKind, QueryError, TableReader, literal};
 
 use crate::database::Held;
@@ -67,12 +67,14 @@ impl Load {
 
     /// The property that names nodes of a label: of the one unique constraint that is there, or is
     /// made with the load.
-    fn key_of(&self, label: &str) -> PyResult<String> {
+    fn key_of(&self, py: Python<'_>, label: &str) -> PyResult<String> {
         let mut keys = self.with(|tables| {
             let made = tables.unique.iter().filter(|unique| unique.label == label);
             Ok(made.map(|unique| unique.key.clone()).collect::<Vec<_>>())
         })?;
-        for key in unique_keys(&self.held.opened().database()?, label) {
+        let database = self.held.opened().database()?;
+        let known = py.detach(|| database.unique_keys(label)).map_err(|e| of_query(py, &e))?;
+        for key in known {
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -121,6 +123,7 @@ impl Load {
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     fn relationships(
         &self,
+        py: Python<'_>,
         r#type: String,
         table: &Bound<'_, PyAny>,
         src: String,
@@ -138,7 +141,7 @@ impl Load {
             };
             let key = match own_key.or_else(|| key.clone()) {
                 Some(key) => key,
-                None => self.key_of(&label)?,
+                None => self.key_of(py, &label)?,
             };
             Ok(End { column, label, key })
         };
@@ -163,16 +166,7 @@ impl Load {
             true => Some(Arc::clone(interrupt::flag(py))),
             false => None,
         };
-        let done = interrupt::interruptible(py, || {
-            import_tables(&database, tables, &|_| match &flag {
-                // ORDERING: relaxed: it is asked again and again.
-                Some(flag) if flag.load(std::sync::atomic::Ordering::Relaxed) => {
-                    let text = "the load was interrupted";
-                    Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", text))
-                }
-                _ => Ok(()),
-            })
-        })?;
+        let done = interrupt::interruptible(py, || database.import(tables, flag.as_ref()))?;
         let done = done.map_err(|e| match e.message.contains("KeyboardInterrupt") {
             // A generator that the load read was ended by it, and Arrow made a text of it.
             true => PyKeyboardInterrupt::new_err(()),

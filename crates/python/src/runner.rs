@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use pyo3::prelude::*;
 use telar_db::query::{Columns, QueryError, Summary};
-use telar_db::{QueryTransaction, Runtime, Session};
+use telar_share::{Options, Session, Statement, Transaction};
 
 use crate::error::of_query;
 use crate::fork::Process;
@@ -31,16 +31,9 @@ impl Drop for Runner {
     }
 }
 
-/// The same session, ended by this flag.
-fn with_flag(session: &Session, flag: &Arc<AtomicBool>) -> Session {
-    let mut limits = session.limits().clone();
-    limits.cancelled = Some(Arc::clone(flag));
-    session.clone().with_limits(limits)
-}
-
 impl Runner {
     pub(crate) fn new(py: Python<'_>, session: Session) -> Self {
-        let main = with_flag(&session, interrupt::flag(py));
+        let main = session.with_cancelled(interrupt::flag(py));
         Self { process: Process::current(), main, other: session }
     }
 
@@ -48,14 +41,9 @@ impl Runner {
     pub(crate) fn with(
         &self,
         py: Python<'_>,
-        set: impl FnOnce(Session) -> PyResult<Session>,
+        set: impl FnOnce(Options) -> PyResult<Options>,
     ) -> PyResult<Self> {
-        Ok(Self::new(py, set(self.other.clone())?))
-    }
-
-    /// What the sessions of the database share.
-    pub(crate) fn runtime(&self) -> &Runtime {
-        self.other.runtime()
+        Ok(Self::new(py, self.other.with_options(set(self.other.options().clone())?)))
     }
 
     /// The session for this thread.
@@ -66,7 +54,7 @@ impl Runner {
 
     /// A session for a thread that is not Python's, ended by a flag.
     pub(crate) fn for_thread(&self, token: &Arc<AtomicBool>) -> Session {
-        with_flag(&self.other, token)
+        self.other.with_cancelled(token)
     }
 
     /// Runs a statement.
@@ -79,28 +67,23 @@ impl Runner {
     ) -> PyResult<(Columns, Summary)> {
         let mut session = Cow::Borrowed(self.session(py)?);
         if let Some(token) = token {
-            session = Cow::Owned(with_flag(&self.other, &token.flag));
+            session = Cow::Owned(self.other.with_cancelled(&token.flag));
         }
-        if let Some(tables) = &parameters.tables {
-            session = Cow::Owned(session.into_owned().with_tables(Some(Arc::clone(tables))));
-        }
+        let Parameters { values, tables } = parameters;
+        let statement = Statement { tables: tables.as_ref(), ..Statement::new(text, values) };
         let done = interrupt::interruptible(py, || {
             let mut columns = Columns::default();
-            let summary = session.stream(text, &parameters.values, &mut columns)?;
+            let summary = session.run(&statement, &mut columns)?;
             Ok((columns, summary))
         })?;
         done.map_err(|e: QueryError| of_query(py, &e))
     }
 
     /// Begins a transaction, for the thread that begins it or for others.
-    pub(crate) fn begin(
-        &self,
-        py: Python<'_>,
-        token: Option<&Token>,
-    ) -> PyResult<QueryTransaction> {
+    pub(crate) fn begin(&self, py: Python<'_>, token: Option<&Token>) -> PyResult<Transaction> {
         let mut session = Cow::Borrowed(self.session(py)?);
         if let Some(token) = token {
-            session = Cow::Owned(with_flag(&self.other, &token.flag));
+            session = Cow::Owned(self.other.with_cancelled(&token.flag));
         }
         py.detach(|| session.begin()).map_err(|e| of_query(py, &e))
     }

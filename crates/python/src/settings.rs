@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use telar_db::{Isolation, Retention, Session, Settings};
+use telar_db::{Retention, Settings};
+use telar_share::Options;
 
 /// How a database is opened.
 pub(crate) struct Opening<'a> {
@@ -53,19 +54,15 @@ pub(crate) struct Limiting<'a> {
 }
 
 impl Limiting<'_> {
-    pub(crate) fn apply(&self, mut session: Session) -> PyResult<Session> {
+    pub(crate) fn apply(&self, mut options: Options) -> PyResult<Options> {
         if let Some(seconds) = self.timeout {
-            session = session.with_timeout(seconds_of("timeout", seconds)?);
+            options.timeout = Some(seconds_of("timeout", seconds)?);
         }
-        if let Some(bytes) = self.memory {
-            let limits = session.limits().clone();
-            session =
-                session.with_limits(telar_db::query::Limits { memory: Some(bytes), ..limits });
-        }
+        options.memory = self.memory.or(options.memory);
         match self.isolation {
             None => {}
-            Some("snapshot") => session = session.with_isolation(Isolation::Snapshot),
-            Some("serializable") => session = session.with_isolation(Isolation::Serializable),
+            Some("snapshot") => options.serializable = false,
+            Some("serializable") => options.serializable = true,
             Some(other) => {
                 return Err(PyValueError::new_err(format!(
                     "isolation is 'snapshot' or 'serializable', not {other:?}"
@@ -73,8 +70,9 @@ impl Limiting<'_> {
             }
         }
         if let Some(seconds) = self.write_wait {
-            session = session.with_write_wait(seconds_of("write_wait", seconds)?);
+            options.write_wait = Some(seconds_of("write_wait", seconds)?);
         }
-        Ok(if self.read_only { session.read_only() } else { session })
+        options.read_only |= self.read_only;
+        Ok(options)
     }
 }

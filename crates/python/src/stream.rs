@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use telar_arrow::BatchBuilder;
 use telar_db::query::{Columns, ErrorKind, QueryError, Rows, Sink, Summary};
-use telar_db::{Session, ValueMap};
+use telar_share::{Session, Statement};
 
 use crate::error::{ClosedError, of_query};
 use crate::fork::Process;
@@ -53,7 +53,7 @@ enum State {
     Waiting {
         session: Box<Session>,
         text: String,
-        parameters: ValueMap,
+        parameters: Parameters,
     },
     Running(Running),
     Ended,
@@ -107,8 +107,7 @@ impl Sink for Sending {
 impl Stream {
     pub(crate) fn new(runner: &Runner, text: String, parameters: Parameters) -> Self {
         let cancelled = Arc::default();
-        let Parameters { values: parameters, tables } = parameters;
-        let session = Box::new(runner.for_thread(&cancelled).with_tables(tables));
+        let session = Box::new(runner.for_thread(&cancelled));
         let state = Mutex::new(State::Waiting { session, text, parameters });
         Self { process: Process::current(), state, cancelled }
     }
@@ -126,7 +125,9 @@ impl Stream {
         let work = move || {
             let (names, batch) = (Vec::new(), Columns::default());
             let mut sink = Sending { parts: send, names, batch, gone: false };
-            let mut done = session.stream(&text, &parameters, &mut sink);
+            let Parameters { values, tables } = &parameters;
+            let statement = Statement { tables: tables.as_ref(), ..Statement::new(&text, values) };
+            let mut done = session.stream(&statement, &mut sink);
             // The last batch says at least what the columns are.
             if done.is_ok() {
                 done = sink.flush().and(done);

@@ -5,8 +5,8 @@ use std::mem;
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use telar_db::QueryTransaction;
 use telar_db::query::Columns;
+use telar_share::{Statement, Transaction as Begun};
 
 use crate::error::{ClosedError, of_query};
 use crate::fork::Process;
@@ -32,7 +32,7 @@ pub(crate) struct Transaction {
 }
 
 enum State {
-    Open(Box<QueryTransaction>),
+    Open(Box<Begun>),
     /// A statement of another thread runs.
     Busy,
     Committed,
@@ -40,7 +40,7 @@ enum State {
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: QueryTransaction, token: Option<Py<Token>>) -> Self {
+    pub(crate) fn new(transaction: Begun, token: Option<Py<Token>>) -> Self {
         let state = Mutex::new(State::Open(Box::new(transaction)));
         Self { process: Process::current(), state, token }
     }
@@ -51,7 +51,7 @@ impl Transaction {
     }
 
     /// Takes the transaction, if it is open, and leaves `next`.
-    fn take(&self, next: State) -> PyResult<Box<QueryTransaction>> {
+    fn take(&self, next: State) -> PyResult<Box<Begun>> {
         let mut state = self.state()?;
         let text = match &*state {
             State::Open(_) => {
@@ -113,8 +113,9 @@ impl Transaction {
         let busy = Busy(&self.state);
         let done = interrupt::interruptible(py, || {
             let mut columns = Columns::default();
-            transaction.set_tables(parameters.tables);
-            let done = transaction.stream(text, &parameters.values, &mut columns);
+            let Parameters { values, tables } = &parameters;
+            let statement = Statement { tables: tables.as_ref(), ..Statement::new(text, values) };
+            let done = transaction.stream(&statement, &mut columns);
             (transaction, done.map(|summary| (columns, summary)))
         });
         // After an exception of a signal what ran is undone with the transaction.

@@ -155,7 +155,7 @@ def test_folders(folder):
         assert db.path == folder and not db.closed
         db.query("CREATE (:City {name: 'Ulm'})")
         with pytest.raises(telar.LockedError):
-            telar.open(folder)
+            telar.open(folder, share=False)
     assert db.closed and "closed" in repr(db)
     for use in (lambda: db.query("RETURN 1"), db.transaction, db.checkpoint, db.session):
         with pytest.raises(telar.ClosedError):

@@ -373,7 +373,9 @@ impl<'b> Input<'b> {
             t::EDGES => Column::Edges(self.nullable(4, Self::edge)?),
             t::BOOLS => Column::Bools(self.nullable(1, |input| Ok(input.byte()? != 0))?),
             t::INTS => Column::Ints(self.nullable(8, int)?),
-            t::FLOATS => Column::Floats(self.nullable(8, |input| Ok(f64::from_bits(bits(input)?)))?),
+            t::FLOATS => {
+                Column::Floats(self.nullable(8, |input| Ok(f64::from_bits(bits(input)?)))?)
+            }
             t::TEXTS => {
                 let rows = self.count(1)?;
                 let texts = (0..rows).map(|_| Ok(self.cell()?.map(Arc::from)));

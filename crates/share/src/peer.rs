@@ -195,9 +195,7 @@ fn answer_calls(mut held: Held, functions: &Functions) {
             Err(error) => Err(unsent(&error)),
         };
         let sent = match returned {
-            Ok(column) => {
-                held.wire.put(&Returned::Ok(()), |out| codec::put_column(&column, out))
-            }
+            Ok(column) => held.wire.put(&Returned::Ok(()), |out| codec::put_column(&column, out)),
             Err(error) => held.wire.put(&Returned::Err(error), |_| Ok(())),
         };
         let sent = sent.or_else(|e: CodecError| {
@@ -248,10 +246,8 @@ impl Link {
             once: once.map(str::to_owned),
         };
         let tables = statement.tables.map(|tables| &**tables);
-        let put = self
-            .held
-            .wire
-            .put(&request, |out| put_parameters(statement.parameters, tables, out));
+        let put =
+            self.held.wire.put(&request, |out| put_parameters(statement.parameters, tables, out));
         put.map_err(|e: CodecError| Failure::Query(unsent(&e)))?;
         self.held.wire.flush().map_err(Self::lost)?;
         let mut known = Lost::default();
@@ -273,7 +269,9 @@ impl Link {
                         peer.cancel(self.number, self.statements);
                     }
                 }
-                Answer::Ran(summary) => return result.map(|()| summary.into()).map_err(Failure::Query),
+                Answer::Ran(summary) => {
+                    return result.map(|()| summary.into()).map_err(Failure::Query);
+                }
                 Answer::Failed(error) => {
                     return Err(Failure::Query(result.err().unwrap_or(error)));
                 }

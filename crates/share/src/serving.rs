@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use telar_db::import::table::{NodeTable, RelationshipTable, TableImport, unique_keys};
 use telar_db::import::import_tables;
+use telar_db::import::table::{NodeTable, RelationshipTable, TableImport, unique_keys};
 use telar_db::maintenance::BackupOptions;
 use telar_db::query::{
     Columns, ErrorKind, Limits, QueryError, Rows, Sink, Summary, TableReader, Tables, UserFunction,

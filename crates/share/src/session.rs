@@ -137,15 +137,15 @@ impl Session {
         sink: &mut dyn Sink,
         known: &dyn Fn(Lost) -> Lost,
     ) -> Result<Summary, QueryError> {
-        let statement = Statement {
-            cancelled: statement.cancelled.or(self.cancelled.as_ref()),
-            ..*statement
-        };
+        let statement =
+            Statement { cancelled: statement.cancelled.or(self.cancelled.as_ref()), ..*statement };
         let mut id = None;
         self.inner.retry(statement.cancelled, |place| match place {
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Own { .. } => match self.find_own(place) {
-                Some(own) => next(run_here(own, &statement, id.as_deref(), sink).map_err(Failure::Query)),
+                Some(own) => {
+                    next(run_here(own, &statement, id.as_deref(), sink).map_err(Failure::Query))
+                }
                 None => next(Err(Failure::Query(closed()))),
             },
             Place::Other(peer) => {

@@ -8,8 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
-use telar_db::import::table::{TableImport, TableReport, unique_keys};
 use telar_db::import::import_tables;
+use telar_db::import::table::{TableImport, TableReport, unique_keys};
 use telar_db::maintenance::BackupOptions;
 use telar_db::query::{ErrorKind, Files, QueryError, Tables, UserFunction};
 use telar_db::{Database, Durability, Runtime, Settings, ValueMap};
@@ -149,8 +149,19 @@ impl Shared {
     /// [`Error`]: those of the database; [`telar_db::Error::Locked`] if another process has it open
     /// and does not let others in; [`Error::Refused`].
     pub fn open(opening: Opening) -> Result<Self, Error> {
+        Self::open_until(opening, None)
+    }
+
+    /// The same, given up once the flag is set.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and [`Error::Interrupted`].
+    pub fn open_until(
+        opening: Opening,
+        cancelled: Option<&Arc<AtomicBool>>,
+    ) -> Result<Self, Error> {
         let functions = Arc::default();
-        let place = settle(&opening, &functions, None)?;
+        let place = settle(&opening, &functions, cancelled)?;
         let place = RwLock::new(Arc::new(place));
         Ok(Self(Arc::new(Inner { opening, functions, place, moving: Mutex::default() })))
     }
@@ -196,13 +207,15 @@ impl Shared {
         request: impl Fn() -> Request,
         there: impl Fn(Answer) -> Option<T>,
     ) -> Result<T, QueryError> {
-        let lost = || QueryError::runtime(ErrorKind::Database, "Share", "an answer to another question");
+        let lost =
+            || QueryError::runtime(ErrorKind::Database, "Share", "an answer to another question");
         self.0.retry(None, |place| match place {
             Place::Own { database, .. } => next(here(database).map_err(Failure::Query)),
             Place::Closed => next(Err(Failure::Query(closed()))),
-            Place::Other(peer) => next(peer.ask(&request()).and_then(|answer| {
-                there(answer).ok_or_else(|| Failure::Query(lost()))
-            })),
+            Place::Other(peer) => next(
+                peer.ask(&request())
+                    .and_then(|answer| there(answer).ok_or_else(|| Failure::Query(lost()))),
+            ),
         })
     }
 
@@ -253,7 +266,9 @@ impl Shared {
                 Place::Closed => return next(Err(Failure::Query(closed()))),
                 Place::Other(peer) => peer,
                 Place::Own { database, .. } => {
-                    let Some(tables) = tables.take() else { return next(Err(Failure::Query(unknown()))) };
+                    let Some(tables) = tables.take() else {
+                        return next(Err(Failure::Query(unknown())));
+                    };
                     let done = import_tables(database, tables, &|_| interrupted(cancelled));
                     return next(done.map_err(Failure::Query));
                 }
@@ -358,9 +373,11 @@ impl Inner {
         }
         let settled = settle(&self.opening, &self.functions, cancelled);
         let place = settled.map_err(|e| match e {
-            Error::Interrupted => {
-                QueryError::runtime(ErrorKind::Terminated, "Terminated", "it was ended from outside")
-            }
+            Error::Interrupted => QueryError::runtime(
+                ErrorKind::Terminated,
+                "Terminated",
+                "it was ended from outside",
+            ),
             other => {
                 let text = format!("the process that had the database open has ended, and {other}");
                 QueryError::runtime(ErrorKind::DatabaseUnavailable, "OwnerEnded", text)
@@ -378,18 +395,22 @@ fn settle(
     cancelled: Option<&Arc<AtomicBool>>,
 ) -> Result<Place, Error> {
     let Opening { path, settings, shared, .. } = opening;
-    let Some(path) = path else { return own(opening, Database::in_memory(settings.clone())?, functions) };
-    let mut settings = settings.clone();
+    let Some(path) = path else {
+        return own(opening, Database::in_memory(*settings)?, functions);
+    };
+    let mut settings = *settings;
     settings.shared = *shared;
     let durable = settings.durability == Durability::Full;
     let began = Instant::now();
     let mut pause = Duration::from_millis(1);
     loop {
-        let (error, wait) = match Database::open(path, settings.clone()) {
+        let (error, wait) = match Database::open(path, settings) {
             Ok(database) => return own(opening, database, functions),
             Err(error @ telar_db::Error::Locked { .. }) if !shared => return Err(error.into()),
             Err(error) => match error {
-                telar_db::Error::Locked { shares, .. } => (error, if shares { WAIT } else { WAIT_SHORT }),
+                telar_db::Error::Locked { shares, .. } => {
+                    (error, if shares { WAIT } else { WAIT_SHORT })
+                }
                 _ => return Err(error.into()),
             },
         };

@@ -13,7 +13,7 @@ use telar_db::{Settings, Value, ValueMap};
 use telar_share::{Error, Opening, Options, Session, Shared, Statement, Transaction};
 
 fn open(path: &Path) -> Shared {
-    Shared::open(Opening::new(path, Settings::default())).unwrap()
+    Shared::open(Opening::new(path, Settings::default())).expect("it is not refused")
 }
 
 fn session(shared: &Shared) -> Session {
@@ -94,7 +94,8 @@ fn results_of_0_1_and_many_rows_and_columns() {
     let (_owner, guest) = two(folder.path());
     let there = session(&guest);
     for rows in [0, 1, 8191, 8192, 8193, 100_000] {
-        let found = run(&there, &format!("UNWIND range(1, {rows}) AS n RETURN n, toString(n) AS t"));
+        let found =
+            run(&there, &format!("UNWIND range(1, {rows}) AS n RETURN n, toString(n) AS t"));
         assert_eq!(found.row_count(), rows);
         assert_eq!(found.names().len(), 2);
         let expected: Vec<i64> = (1..=rows as i64).collect();
@@ -149,7 +150,10 @@ fn transactions_of_a_guest_are_transactions() {
     let (here, there) = (session(&owner), session(&guest));
     let mut open = there.begin().unwrap();
     run_in(&mut open, "CREATE (:T)").unwrap();
-    assert_eq!(run_in(&mut open, "MATCH (t:T) RETURN count(t)").unwrap().column(0).get(0), 1.into());
+    assert_eq!(
+        run_in(&mut open, "MATCH (t:T) RETURN count(t)").unwrap().column(0).get(0),
+        1.into()
+    );
     assert_eq!(value(&here, "MATCH (t:T) RETURN count(t)"), 0.into());
     let at = open.commit().unwrap();
     assert!(at.get() > 0);

@@ -55,7 +55,8 @@ impl Columns {
         relationships: impl IntoIterator<Item = (EdgeId, Relationship)>,
     ) -> Self {
         let nodes = nodes.into_iter().map(|(vertex, node)| (vertex, Arc::new(node))).collect();
-        let relationships = relationships.into_iter().map(|(edge, r)| (edge, Arc::new(r))).collect();
+        let relationships =
+            relationships.into_iter().map(|(edge, r)| (edge, Arc::new(r))).collect();
         Self { nodes, relationships, ..self }
     }
 

@@ -15,6 +15,8 @@ Sections:
             the engine has the difference)
     frames  10,000,000 rows of two columns to Arrow, beside a copy of two such columns in memory, and 1,000,000 rows by
             Neo4j's driver from a server: seconds
+    shared  the points of Telar in the process that has the folder open, and in another one beside it: microseconds,
+            median; 10,000,000 stored rows to Arrow in both: seconds
     graphs  1,000,000 relationships as a NetworkX graph and as an edge index: seconds, beside the same by Neo4j's driver
 """
 import argparse, json, resource, socket, statistics, subprocess, sys, tempfile, time
@@ -335,6 +337,49 @@ def run_frames(binary, scale, rounds):
     return figures
 
 
+HOLDER = """
+import sys, telar
+folder, durability = sys.argv[1:]
+with telar.open(folder, durability=durability) as db:
+    print('open', flush=True)
+    sys.stdin.read()
+"""
+
+
+def run_shared(durability, scale, rounds, folder):
+    import numpy as np
+    import pyarrow as pa
+    import telar
+    figures, rows, path = {}, int(ROWS * scale), folder / 'shared.telar'
+    with telar.open(path, durability=durability) as db:
+        persons = int(PERSONS * scale)
+        db.create_nodes('Person', pa.table({'id': np.arange(persons)}), unique=['Person.id'])
+        db.create_nodes('Row', pa.table({'n': np.arange(rows), 'half': np.arange(rows) * 0.5}))
+    new = iter(range(10**9, 2 * 10**9))
+
+    def measure(who):
+        with telar.open(path, durability=durability) as db:
+            if db.is_owner != (who == 'owner'):
+                raise SystemExit(f'this process is not {who}')
+            read = lambda: db.query('MATCH (p:Person {id: $id}) RETURN p.id AS id', id=7).value()
+            if read() != 7:
+                raise SystemExit('the answers differ')
+            figures[f'{who}: read_us'] = median_us(read)
+            figures[f'{who}: insert_us'] = median_us(lambda: db.query('CREATE (:Person {id: $id})', id=next(new)))
+            figures[f'{who}: query and to_arrow'], table = seconds(lambda: db.query(STORED).to_arrow(), rounds)
+            if pa.compute.sum(table['n']).as_py() != rows * (rows - 1) // 2:
+                raise SystemExit('the answers differ')
+
+    import pyarrow.compute
+    measure('owner')
+    holder = subprocess.Popen([sys.executable, '-c', HOLDER, path, durability], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    measure('guest')
+    holder.stdin.close()
+    holder.wait()
+    return figures
+
+
 GRAPH = 'MATCH (a:N)-[r:TO]->(b:N) RETURN a, r, b'
 ENDS = 'MATCH (a:N)-[:TO]->(b:N) RETURN id(a) AS a, id(b) AS b'
 
@@ -411,6 +456,9 @@ def part(name, *arguments):
         engine, how, data = arguments
         with tempfile.TemporaryDirectory(dir=Path(data).parent) as folder:
             return {'load': run_load, 'point': run_point}[name](engine, how, Path(data), Path(folder))
+    if name == 'shared':
+        with tempfile.TemporaryDirectory() as folder:
+            return run_shared(*arguments, Path(folder))
     return {'frames': run_frames, 'graphs': run_graphs, 'people': make_people}[name](*arguments)
 
 
@@ -443,7 +491,7 @@ def main():
     wheels = sorted((ROOT / 'target' / 'python' / 'wheels').glob('telar-*.whl'))
     parser.add_argument('--wheel', type=Path, default=wheels[-1] if wheels else None)
     parser.add_argument('--telar', type=Path, default=ROOT / 'target' / 'release' / 'telar')
-    parser.add_argument('--section', default='load,point,frames,graphs')
+    parser.add_argument('--section', default='load,point,shared,frames,graphs')
     parser.add_argument('--scale', type=float, default=1.0)
     parser.add_argument('--rounds', type=int, default=3)
     parser.add_argument('--only', default=','.join(ENGINES))
@@ -481,6 +529,10 @@ def main():
                 if 'telar' in engines:
                     rows['telar, durable'] = in_process('point', 'telar', 'full', str(data))
                 table('point: microseconds', rows, ['read_us', 'insert_us'])
+            elif section == 'shared':
+                asks = {how: in_process('shared', how, options.scale, options.rounds) for how in ('async', 'full')}
+                rows = {name: {how: asks[how].get(name, '') for how in asks} for name in asks['async']}
+                table('shared', rows, ['async', 'full'])
             else:
                 figures = in_process(section, str(options.telar), options.scale, options.rounds)
                 rows = {name: {'s': figure} for name, figure in figures.items()}

@@ -602,8 +602,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The lock file, locked; none in memory. A child of this process has a copy, and must close it:
-    /// otherwise it keeps the database locked after this process has ended.
+    /// The lock file, locked; none in memory. A child of this process has a copy, and must close
+    /// it: otherwise it keeps the database locked after this process has ended.
     #[must_use]
     pub fn lock_file(&self) -> Option<std::os::fd::RawFd> {
         let durable = self.shared.durable.as_ref()?;

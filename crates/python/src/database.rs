@@ -121,7 +121,8 @@ impl Held {
 /// 'Bob'
 #[pyfunction]
 #[pyo3(signature = (path = None, *, durability = "full", memory_limit = None, history = None,
-                    checkpoint_bytes = None, import_folder = None, export_folder = None, share = true))]
+                    checkpoint_bytes = None, import_folder = None, export_folder = None,
+                    share = true))]
 #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
 pub(crate) fn open(
     py: Python<'_>,

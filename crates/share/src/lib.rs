@@ -33,7 +33,7 @@
 //!
 //! [`Shared::open`] begins; `owner` and `serving` are the owner's side, `peer` is a guest's,
 //! `shared` is what chooses between them, `wire`, `message` and `codec` what goes over the socket.
-//! docs/decisions/0082-processes-share-a-database.md says why it is like this.
+//! docs/decisions/0086-processes-share-a-folder.md says why it is like this.
 //!
 //! ```
 //! use telar_db::query::Columns;

@@ -1,12 +1,12 @@
 //! Messages of the processes that share a database: heads of frames.
 //!
 //! ```text
-//!   control connection, one for each process       other connections, one for each statement at a time
-//!   ──────────────────────────────────────────     ────────────────────────────────────────────────────
-//!   Hello ──────────────▶                           Work ──────────────▶
-//!           ◀──── Welcome{process}                          ◀──── Welcome{connection}
+//!   control connection of a process                 connections for statements, one at a time
+//!   ───────────────────────────────                 ─────────────────────────────────────────
+//!   Process ────────────▶                           Work ──────────────▶
+//!           ◀──── In(process)                               ◀──── In(connection)
 //!   Cancel{connection, statement} ─▶ (no answer)    Run, Begin, Commit, Load ... ─▶
-//!   AddFunction ────────▶ (no answer)                       ◀──── Batch ... Done, or Failed
+//!                                                           ◀──── Batch ... Ran, or Failed
 //! ```
 //!
 //! The control connection is how the owner learns that a process has ended, whatever its other

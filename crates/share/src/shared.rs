@@ -253,8 +253,8 @@ impl Shared {
     /// As [`import_tables`], until the flag is set.
     ///
     /// # Errors
-    /// As [`import_tables`]. [`ErrorKind::DatabaseUnavailable`] if the process that has the database
-    /// ended meanwhile: nobody knows whether it was committed.
+    /// As [`import_tables`]. [`ErrorKind::DatabaseUnavailable`] if the process that has the
+    /// database ended meanwhile: nobody knows whether it was committed.
     pub fn import(
         &self,
         tables: TableImport<'_>,
@@ -287,8 +287,8 @@ impl Shared {
     }
 
     /// Adds a function that statements of this process can call, or replaces the one of this name:
-    /// see [`Runtime::add_function`]. Where another process has the database, each call is a message
-    /// to this one.
+    /// see [`Runtime::add_function`]. Where another process has the database, each call is a
+    /// message to this one.
     ///
     /// # Errors
     /// As [`Runtime::add_function`].

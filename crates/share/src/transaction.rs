@@ -80,8 +80,8 @@ impl Transaction {
     /// Commits, and returns the commit timestamp.
     ///
     /// # Errors
-    /// As [`QueryTransaction::commit`]. If the process that has the database ends meanwhile, the next
-    /// one is asked whether it was committed.
+    /// As [`QueryTransaction::commit`]. If the process that has the database ends meanwhile, the
+    /// next one is asked whether it was committed.
     pub fn commit(self) -> Result<CommitTs, QueryError> {
         match self.0 {
             State::Here(transaction) => transaction.commit(),

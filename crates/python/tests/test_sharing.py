@@ -200,6 +200,22 @@ def test_ctrl_c_ends_a_statement_of_a_guest(folder, worker):
         assert db.query("RETURN 1").value() == 1
 
 
+def test_ctrl_c_comes_through_when_the_owner_hangs(folder, worker):
+    first = worker()
+    with telar.open(folder) as db:
+        first.process.send_signal(signal.SIGSTOP)
+        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            db.query("RETURN 1")
+        timer.join()
+        assert time.monotonic() - began < 30
+        first.process.send_signal(signal.SIGCONT)
+        assert db.query("RETURN 1").value() == 1
+        assert not db.is_owner
+
+
 def test_who_does_not_share_is_refused(folder, worker):
     first = worker()
     with pytest.raises(telar.LockedError, match=str(first.process.pid)):

@@ -27,6 +27,8 @@ use crate::wire::{Frame, Wire};
 
 /// Time that the owner has to let this process in.
 const WELCOME: Duration = Duration::from_secs(10);
+/// Time that the owner has to say that a statement has ended which is to end.
+const ENDING: Duration = Duration::from_secs(5);
 /// Connections that are kept for the next statements.
 const IDLE_MAX: usize = 16;
 
@@ -254,7 +256,11 @@ impl Link {
         let mut result = Ok(());
         loop {
             let frame = self.receive(peer, statement.cancelled);
-            let Frame { head, body } = frame.map_err(|_| Failure::Lost(known))?;
+            let Frame { head, body } = frame.map_err(|e| {
+                // The owner does not answer, and may go on.
+                known.unknown |= e.kind() == io::ErrorKind::TimedOut;
+                Failure::Lost(known)
+            })?;
             match head {
                 Answer::NotAgain => known.unknown = true,
                 Answer::Batch if result.is_err() || sink.has_enough() => {}
@@ -287,14 +293,18 @@ impl Link {
         cancelled: Option<&Arc<AtomicBool>>,
     ) -> io::Result<Frame<Answer>> {
         let (number, statement) = (self.number, self.statements);
-        let mut told = false;
-        self.held.wire.receive(&mut || {
-            // ORDERING: relaxed: it is asked again and again.
-            if !told && cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                told = true;
-                peer.cancel(number, statement);
+        let mut told = None;
+        self.held.wire.receive(&mut || match told {
+            Some(deadline) if Instant::now() > deadline => Err(io::ErrorKind::TimedOut.into()),
+            Some(_) => Ok(()),
+            None => {
+                // ORDERING: relaxed: it is asked again and again.
+                if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                    told = Some(Instant::now() + ENDING);
+                    peer.cancel(number, statement);
+                }
+                Ok(())
             }
-            Ok(())
         })
     }
 

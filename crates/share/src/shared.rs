@@ -414,15 +414,15 @@ fn settle(
                 _ => return Err(error.into()),
             },
         };
+        if interrupted(cancelled).is_err() {
+            return Err(Error::Interrupted);
+        }
         match Peer::connect(path, durable, functions) {
             Ok(peer) => return Ok(Place::Other(peer)),
             Err(NotIn::Refused(reason)) => {
                 return Err(Error::Refused { path: path.clone(), reason });
             }
             Err(NotIn::Nobody) => {}
-        }
-        if interrupted(cancelled).is_err() {
-            return Err(Error::Interrupted);
         }
         if began.elapsed() > wait {
             return Err(error.into());

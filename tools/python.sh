@@ -14,7 +14,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 # What is installed, pinned: a release of one of them never turns the gate red by itself.
 PACKAGES=("maturin==1.16.0" "pytest==9.2.0" "pytest-timeout==2.4.0" "hypothesis==6.170.17" "numpy==2.4.6"
     "pandas==3.1.1" "polars==2.1.0" "pyarrow==26.0.1" "networkx==3.6.1" "igraph==1.0.0" "mypy==2.4.1"
-    "tzdata==2026.6")
+    "tzdata==2026.6" "nbclient==0.11.0" "nbformat==5.11.1" "ipykernel==7.4.0")
 
 profile=dev
 if [[ ${1:-} == --wheel ]]; then profile=release; fi

@@ -67,6 +67,16 @@ def test_pages(page, tmp_path, monkeypatch):
     assert count > 0
 
 
+def test_the_reference_is_current():
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "tools/python_reference.py")
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
+    written = reference.PAGE.read_text()
+    assert written == reference.page(), "run tools/python_reference.py with target/python/venv/bin/python"
+
+
 def test_the_stubs_are_those_of_the_module():
     command = [sys.executable, "-m", "mypy.stubtest", "telar", "--allowlist"]
     allow = Path(__file__).with_name("stubtest.txt")

@@ -143,3 +143,37 @@ fn encrypted_connections_ask_for_a_certificate_unless_told_otherwise() {
         assert!(stderr(&output).contains(says), "{scheme}: {}", stderr(&output));
     }
 }
+
+/// Two shells on one folder: the second asks the first, and goes on when it has ended.
+#[test]
+fn a_second_shell_asks_the_first() {
+    use std::io::Write;
+
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("g");
+    let mut command = telar();
+    command.arg("shell").arg(&db).args(["--format", "csv"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let ask = |text: &str| {
+        let output = telar().arg("shell").arg(&db).args(["-c", text, "--format", "csv"]).output();
+        let output = output.unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        stdout(&output)
+    };
+    ask("CREATE (:A {n: 1})");
+    // A database that is open: a script is read whole before it runs, so it is held by a library.
+    let opening = telar_share::Opening::new(&db, telar_db::Settings::default());
+    let holder = telar_share::Shared::open(opening).unwrap();
+    let mut interactive = Process::start(&mut command).unwrap();
+    assert!(holder.is_owner());
+    assert_eq!(ask("MATCH (a:A) SET a.n = a.n + 1 RETURN a.n AS n"), "n\n2\n");
+    assert_eq!(ask("MATCH p = (a:A) RETURN a, p LIMIT 1").lines().count(), 2);
+    let mut input = interactive.stdin.take().unwrap();
+    input.write_all(b"MATCH (a:A) SET a.n = 10;\n").unwrap();
+    drop(input);
+    assert!(interactive.wait().unwrap().success());
+    assert_eq!(ask("MATCH (a:A) RETURN a.n AS n"), "n\n10\n");
+    holder.close().unwrap();
+    drop(holder);
+    assert_eq!(ask("MATCH (a:A) RETURN a.n AS n"), "n\n10\n");
+}

@@ -13,7 +13,9 @@
 //! connections are busy with. A connection of which the first message is `Functions` is the other
 //! way round: the owner asks, and the process calls its functions.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ use telar_db::import::table::{End, RejectedRow, TableReport};
 use telar_db::query::{
     Counters, Limits, Notification, PlanDescription, QueryError, StatementKind, Summary,
 };
-use telar_db::{Isolation, Session};
+use telar_db::{Isolation, Session, Workers};
 use telar_graph::CommitTs;
 
 /// Processes of other versions are refused: messages are of one version.
@@ -41,6 +43,9 @@ pub struct Options {
     pub serializable: bool,
     /// As [`Session::read_only`].
     pub read_only: bool,
+    /// Threads that help long queries, with the one that asks; those of the process that has the
+    /// database unless it is said.
+    pub threads: Option<NonZeroUsize>,
     /// As [`Limits::import_folder`]: whole, as the owner's current folder is another one.
     pub import_folder: Option<PathBuf>,
     /// As [`Limits::export_folder`].
@@ -67,6 +72,9 @@ impl Options {
         }
         if self.serializable {
             session = session.with_isolation(Isolation::Serializable);
+        }
+        if let Some(threads) = self.threads {
+            session = session.with_workers(Arc::new(Workers::new(threads.get())));
         }
         if self.read_only { session.read_only() } else { session }
     }

@@ -31,6 +31,7 @@ const EDGES: [(&str, &[&str]); 16] = [
             "telar-cluster",
             "telar-db",
             "telar-files",
+            "telar-share",
             "telar-cli",
             "telar-generate",
         ],

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use telar_graph::column::Column;
 use telar_graph::{EdgeId, Value, VertexId};
 
-use super::{Rows, Sink};
-use crate::entities::{Node, Relationship};
+use super::{Rows, Sink, Summary};
+use crate::entities::{Entities, Node, Relationship};
 use crate::query_error::QueryError;
+use crate::result::QueryResult;
 
 /// A result, column by column, with the nodes and relationships that are in it. As a [`Sink`] it
 /// keeps what it is given.
@@ -168,6 +169,28 @@ impl Columns {
                 path.edges().iter().try_for_each(|edge| self.keep_relationship(*edge, rows))
             }
             _ => Ok(()),
+        }
+    }
+}
+
+impl QueryResult {
+    /// The same result, row by row.
+    #[must_use]
+    pub fn of_columns(columns: &Columns, summary: Summary) -> Self {
+        let row = |row| (0..columns.columns.len()).map(|c| columns.columns[c].get(row)).collect();
+        let nodes = columns.nodes.iter().map(|(vertex, node)| (*vertex, Node::clone(node)));
+        let relationships = columns.relationships.iter();
+        let relationships = relationships.map(|(edge, found)| (*edge, Relationship::clone(found)));
+        let Summary { kind, counters, at, plan, notifications } = summary;
+        Self {
+            columns: columns.names.clone(),
+            rows: (0..columns.rows).map(row).collect(),
+            entities: Entities { nodes: nodes.collect(), relationships: relationships.collect() },
+            kind,
+            counters,
+            at,
+            plan,
+            notifications,
         }
     }
 }

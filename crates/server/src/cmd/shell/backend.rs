@@ -1,7 +1,10 @@
-//! Where statements run: in a database that the shell has opened, or on a server.
+//! Where statements run: in a database that the shell has opened, or another process that shares
+//! it, or on a server.
 
-use telar_db::{Database, QueryTransaction, Session, ValueMap};
+use telar_db::ValueMap;
+use telar_db::query::{Columns, QueryResult};
 use telar_server::bolt::client::{Answer, Client};
+use telar_share::{Session, Statement, Transaction};
 
 use super::script::Trouble;
 
@@ -11,11 +14,10 @@ pub(crate) enum Backend {
     Server(Box<Client>),
 }
 
-/// A database of the shell's own, and the transaction that is open in it.
+/// A database in a folder or in memory, and the transaction that is open in it.
 pub(crate) struct Embedded {
-    pub(crate) db: Database,
     pub(crate) session: Session,
-    pub(crate) transaction: Option<QueryTransaction>,
+    pub(crate) transaction: Option<Transaction>,
 }
 
 impl Backend {
@@ -59,24 +61,20 @@ impl Backend {
     /// Runs a statement, in the transaction if one is open.
     pub(crate) fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<Answer, Trouble> {
         Ok(match self {
-            Self::Embedded(embedded) => match &mut embedded.transaction {
-                Some(open) => open.run(text, parameters)?.into(),
-                None => embedded.session.run_with(text, parameters)?.into(),
-            },
+            Self::Embedded(embedded) => {
+                let (statement, mut rows) = (Statement::new(text, parameters), Columns::default());
+                let summary = match &mut embedded.transaction {
+                    Some(open) => open.stream(&statement, &mut rows)?,
+                    None => embedded.session.run(&statement, &mut rows)?,
+                };
+                QueryResult::of_columns(&rows, summary).into()
+            }
             Self::Server(client) => client.run(text, parameters)?,
         })
     }
 
     /// The names of labels, relationship types and property keys.
     pub(crate) fn names(&mut self) -> Result<[Vec<String>; 3], Trouble> {
-        if let Self::Embedded(embedded) = self {
-            let db = &embedded.db;
-            let types = db.edge_types().into_iter().map(|(name, _)| name).collect();
-            return Ok([db.labels(), types, db.property_keys()].map(|mut names: Vec<String>| {
-                names.retain(|name| !name.is_empty());
-                names
-            }));
-        }
         let mut names = |procedure: &str| -> Result<Vec<String>, Trouble> {
             let answer = self.run(&format!("CALL {procedure}()"), &ValueMap::new())?;
             let name = |value| match value {

@@ -21,13 +21,14 @@ mod table;
 mod text;
 
 use std::io::{IsTerminal, Read};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use telar_db::{Database, Isolation, Retention, Runtime, Session, Settings, Workers};
+use telar_db::{Isolation, Retention, Settings};
+use telar_share::{Opening, Shared};
 
 use backend::{Backend, Embedded};
 use interrupt::Interrupt;
@@ -175,26 +176,27 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     if let Some(commits) = options.retain {
         settings.retain = Retention::commits(commits);
     }
-    let db = match &options.db {
-        Some(path) => telar_db::open_with(path, settings)?,
-        None => Database::in_memory(settings)?,
+    let opening = Opening {
+        path: options.db.clone(),
+        settings,
+        #[cfg(feature = "files")]
+        files: Some(telar_files::formats()),
+        #[cfg(not(feature = "files"))]
+        files: None,
+        shared: options.db.is_some(),
     };
-    let limits = telar_db::query::Limits {
-        import_folder: options.import_folder.clone(),
-        export_folder: options.export_folder.clone(),
-        cancelled: Some(interrupt.flag()),
-        ..telar_db::query::Limits::default()
-    };
-    let runtime = Runtime::default();
-    #[cfg(feature = "files")]
-    let runtime = runtime.with_files(telar_files::formats());
-    let session = Session::with_runtime(&db, Arc::new(runtime)).with_limits(limits);
-    let mut session =
-        session.with_isolation(options.isolation.map(Isolation::from).unwrap_or_default());
-    if let Some(threads) = options.threads {
-        session = session.with_workers(Arc::new(Workers::new(threads.into())));
-    }
-    let embedded = Embedded { db: db.clone(), session, transaction: None };
+    let db = Shared::open_until(opening, Some(&interrupt.flag()))?;
+    // Another process, which may be the one that reads them, has another current folder.
+    let whole = |folder: &PathBuf| std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
+    let session = db.session(telar_share::Options {
+        import_folder: options.import_folder.as_ref().map(whole),
+        export_folder: options.export_folder.as_ref().map(whole),
+        serializable: options.isolation.map(Isolation::from) == Some(Isolation::Serializable),
+        threads: options.threads.and_then(|threads| NonZeroUsize::new(threads.into())),
+        ..telar_share::Options::default()
+    });
+    let session = session.with_cancelled(&interrupt.flag());
+    let embedded = Embedded { session, transaction: None };
     options.work(Backend::Embedded(Box::new(embedded)), interrupt)?;
     db.close()?;
     Ok(ExitCode::SUCCESS)

@@ -51,8 +51,8 @@ def signature_of(name, thing):
 
 
 def members(kind):
-    """Public members that have a text of their own."""
-    for name, value in vars(kind).items():
+    """Public members that have a text of their own, by name: PyO3 has them in no order."""
+    for name, value in sorted(vars(kind).items()):
         if not name.startswith("_") and inspect.getdoc(value):
             yield name, value
 

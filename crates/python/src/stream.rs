@@ -245,6 +245,11 @@ impl Stream {
         frame::capsule(py, schema, batches)
     }
 
+    /// Ends the statement that runs, for another thread that waits for its rows.
+    fn _cancel(&self) {
+        self.cancel();
+    }
+
     /// Ends the statement. What was handed over to Arrow ends with who reads it.
     fn close(&self, py: Python<'_>) {
         // Without the state another thread waits for the next row.

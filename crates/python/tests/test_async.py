@@ -75,3 +75,61 @@ def test_the_loop_goes_on_and_sessions_have_settings():
         return ticks
 
     assert run(main) > 10
+
+
+def test_streams_end_with_their_rows_and_before():
+    async def main(db):
+        found = [row["n"] async for row in db.stream("UNWIND range(1, 5000) AS n RETURN n")]
+        assert found == list(range(1, 5001))
+        assert [row async for row in db.stream("MATCH (n:None) RETURN n")] == []
+        async with db.stream("UNWIND range(1, 1000000000) AS n RETURN n") as rows:
+            async for row in rows:
+                if row["n"] == 3:
+                    break
+        with pytest.raises(telar.CypherSyntaxError):
+            async for _ in db.stream("RETURN"):
+                pass
+        slow = db.stream(LONG)
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(slow.__anext__(), 0.2)
+        running = await db.query("SHOW TRANSACTIONS YIELD currentQuery AS q RETURN count(*)")
+        return running.value()
+
+    assert run(main) == 1
+
+
+def test_loads_algorithms_and_functions():
+    async def main(db):
+        assert (await db.create_nodes("P", {"id": [1, 2, 3]}, unique=["P.id"]))["nodes"] == 3
+        report = await db.create_relationships("TO", {"a": [1, 2], "b": [2, 3]}, src="a", dst="b", label="P")
+        assert report["relationships"] == 2
+        with pytest.raises(ZeroDivisionError):
+            async with db.load() as load:
+                load.nodes("P", {"id": [4]})
+                raise ZeroDivisionError
+        with pytest.raises(telar.ConstraintError):
+            await db.create_nodes("P", {"id": [1]})
+        ranks = await db.algo.page_rank(nodes="P", relationships="TO", key="id")
+        assert len(ranks) == 3
+        with pytest.raises(AttributeError):
+            await db.algo.page_wank()
+        db.create_function("my.half", lambda n: n // 2)
+        assert db.is_owner
+        await db.checkpoint()
+        return (await db.query("MATCH (p:P) RETURN sum(my.half(p.id))")).value()
+
+    assert run(main) == 2
+
+
+def test_a_cancelled_task_ends_its_algorithm():
+    async def main(db):
+        await db.query("UNWIND range(1, 2000) AS n CREATE (:N)")
+        await db.query("MATCH (a:N), (b:N) WHERE id(a) < id(b) AND (id(a) + id(b)) % 20 = 0 CREATE (a)-[:TO]->(b)")
+        began = time.monotonic()
+        with pytest.raises(asyncio.TimeoutError):
+            await asyncio.wait_for(db.algo.page_rank(max_iterations=10000000, tolerance=0), 0.3)
+        assert time.monotonic() - began < 10
+        running = await db.query("SHOW TRANSACTIONS YIELD currentQuery AS q RETURN count(*)")
+        return running.value()
+
+    assert run(main) == 1

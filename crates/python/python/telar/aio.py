@@ -13,11 +13,26 @@ A task that is cancelled ends its statement.
 
 import asyncio as _asyncio
 import functools as _functools
+import time as _time
 from concurrent.futures import ThreadPoolExecutor as _ThreadPoolExecutor
 
 from . import _telar
+from ._algorithms import Algorithms as _Algorithms
 
-__all__ = ["AsyncDatabase", "AsyncSession", "AsyncTransaction", "open"]
+__all__ = [
+    "AsyncAlgorithms",
+    "AsyncDatabase",
+    "AsyncLoad",
+    "AsyncSession",
+    "AsyncStream",
+    "AsyncTransaction",
+    "open",
+]
+
+# Rows of a stream that come over from their thread at once, at most, and for how many seconds more
+# are waited for.
+_ROWS = 1000
+_SECONDS = 0.01
 
 
 async def _in_thread(executor, function, cancel=None):
@@ -87,6 +102,117 @@ class _Begin:
         await self._begun.__aexit__(kind, value, traceback)
 
 
+class AsyncStream:
+    """Rows of a statement as they come: ``async for row in session.stream(...)``.
+
+    Leaving the loop does not end the statement; an ``async with``, or ``close``, does.
+    """
+
+    def __init__(self, stream, executor):
+        self._stream = stream
+        self._executor = executor
+        self._rows = iter(())
+        self._ended = False
+
+    def _some(self):
+        """The next rows: one at least, unless it is the end."""
+        rows, until = [], None
+        for row in self._stream:
+            rows.append(row)
+            now = _time.monotonic()
+            until = until or now + _SECONDS
+            if len(rows) >= _ROWS or now > until:
+                return rows
+        self._ended = True
+        return rows
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        while True:
+            for row in self._rows:
+                return row
+            if self._ended:
+                raise StopAsyncIteration
+            self._rows = iter(await _in_thread(self._executor, self._some, self._stream._cancel))
+
+    async def close(self):
+        """Ends the statement."""
+        self._ended = True
+        await _in_thread(self._executor, self._stream.close)
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, kind, value, traceback):
+        await self.close()
+
+
+class _Tokened:
+    """What algorithms see of a session: statements that a token ends."""
+
+    def __init__(self, session, token):
+        self.query = _functools.partial(session.query, _token=token)
+
+
+class AsyncAlgorithms:
+    """Graph algorithms to be awaited: ``await db.algo.page_rank(...)``, as ``telar.Session.algo``."""
+
+    def __init__(self, session, names=()):
+        self._session = session
+        self._names = names
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return AsyncAlgorithms(self._session, (*self._names, name))
+
+    async def __call__(self, **settings):
+        """Runs the algorithm. Cancelling the task ends it."""
+        token = _telar.Token()
+
+        def run():
+            algorithm = _Algorithms(_Tokened(self._session._session, token))
+            return _functools.reduce(getattr, self._names, algorithm)(**settings)
+
+        return await _in_thread(self._session._executor, run, token.cancel)
+
+
+class AsyncLoad:
+    """Tables that come in together: ``async with db.load() as load``, as ``telar.Load``."""
+
+    def __init__(self, load, executor):
+        self._load = load
+        self._executor = executor
+
+    def nodes(self, labels, table):
+        """Adds a table of nodes, as ``telar.Load.nodes``."""
+        self._load.nodes(labels, table)
+
+    def relationships(self, type, table, **ends):
+        """Adds a table of relationships, as ``telar.Load.relationships``."""
+        self._load.relationships(type, table, **ends)
+
+    async def commit(self):
+        """Brings everything in, as one commit. Returns the report."""
+        return await _in_thread(self._executor, self._load.commit)
+
+    @property
+    def report(self):
+        """What came in; None before the commit."""
+        return self._load.report
+
+    async def __aenter__(self):
+        return self
+
+    async def __aexit__(self, kind, value, traceback):
+        if kind is not None:
+            self._load.__exit__(kind, value, traceback)
+        elif self._load.report is None:
+            await self.commit()
+
+
 class AsyncSession:
     """A session whose statements are awaited."""
 
@@ -99,6 +225,15 @@ class AsyncSession:
         token = _telar.Token()
         query = _functools.partial(self._session.query, text, parameters, _token=token, **named)
         return await _in_thread(self._executor, query, token.cancel)
+
+    def stream(self, text, parameters=None, /, **named):
+        """Rows of a statement as they come, as ``telar.Session.stream``."""
+        return AsyncStream(self._session.stream(text, parameters, **named), self._executor)
+
+    @property
+    def algo(self):
+        """Graph algorithms: ``await db.algo.page_rank(nodes='Account', relationships='PAYS')``."""
+        return AsyncAlgorithms(self)
 
     def transaction(self):
         """Begins a transaction: ``async with session.transaction() as tx``."""
@@ -142,6 +277,39 @@ class AsyncDatabase(AsyncSession):
 
     async def __aexit__(self, kind, value, traceback):
         await self.close()
+
+    def load(self, *, unique=(), bad_rows=None):
+        """Begins a load of tables that come in together, as ``telar.Database.load``."""
+        return AsyncLoad(self._session.load(unique=list(unique), bad_rows=bad_rows), self._executor)
+
+    async def create_nodes(self, labels, table, *, unique=(), bad_rows=None):
+        """Makes a node of each row of a table, as ``telar.Database.create_nodes``."""
+        async with self.load(unique=unique, bad_rows=bad_rows) as load:
+            load.nodes(labels, table)
+        return load.report
+
+    async def create_relationships(self, type, table, *, bad_rows=None, **ends):
+        """Makes a relationship of each row, as ``telar.Database.create_relationships``."""
+        async with self.load(bad_rows=bad_rows) as load:
+            load.relationships(type, table, **ends)
+        return load.report
+
+    def create_function(self, name, function, *, takes="values"):
+        """Makes a function of Python one of statements, as ``telar.Database.create_function``."""
+        self._session.create_function(name, function, takes=takes)
+
+    @property
+    def is_owner(self):
+        """Whether this process has the database open itself, as ``telar.Database.is_owner``."""
+        return self._session.is_owner
+
+    async def checkpoint(self):
+        """Writes a checkpoint."""
+        await _in_thread(self._executor, self._session.checkpoint)
+
+    async def backup(self, path):
+        """Copies the database into a new folder while it is used."""
+        await _in_thread(self._executor, _functools.partial(self._session.backup, path))
 
     async def close(self):
         """Writes a checkpoint and closes the database."""

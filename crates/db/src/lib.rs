@@ -78,7 +78,7 @@ pub use backend::{Backend, BackendTransaction, SharedGraph};
 pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use script::ScriptError;
-pub use session::{QueryTransaction, Session};
+pub use session::{Foreseen, QueryTransaction, Session};
 pub use telar_algo as algo;
 pub use telar_engine::{
     Adjacency, BulkLoad, BulkName, BulkOptions, BulkReport, BulkStep, Change, ChangeStream, Column,

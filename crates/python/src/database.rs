@@ -71,9 +71,22 @@ impl Opened {
 impl Drop for Opened {
     /// A child of the process closes nothing: files and threads are the parent's.
     fn drop(&mut self) {
+        let database = self.database.get_mut().take();
         if self.process.check().is_err() {
-            std::mem::forget(self.database.get_mut().take());
+            std::mem::forget(database);
+        } else {
+            away_from_python(|| drop(database));
         }
+    }
+}
+
+/// Does what may wait for other threads, which may want Python's lock.
+pub(crate) fn away_from_python(act: impl FnOnce() + Send) {
+    let mut act = Some(act);
+    let mut once = || act.take().into_iter().for_each(|act| act());
+    // Python may have ended, or be about to.
+    if Python::try_attach(|py| py.detach(&mut once)).is_none() {
+        once();
     }
 }
 

@@ -49,9 +49,15 @@ create_exception!(telar, StorageError, Error, "The files of the database, or the
 create_exception!(telar, LockedError, StorageError, "Another process has the database open.");
 create_exception!(
     telar,
-    OwnerEndedError,
+    UnknownOutcomeError,
     StorageError,
-    "The process that had the database open ended, and nobody knows whether this was committed."
+    "The process that has the database open ended or hangs, and nobody knows whether this was committed."
+);
+create_exception!(
+    telar,
+    ResultLostError,
+    StorageError,
+    "The statement was committed, and its rows are lost with the process that had the database open."
 );
 create_exception!(telar, ClosedError, Error, "The database or transaction is closed.");
 create_exception!(
@@ -75,7 +81,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("ReadOnlyError", py.get_type::<ReadOnlyError>())?;
     module.add("StorageError", py.get_type::<StorageError>())?;
     module.add("LockedError", py.get_type::<LockedError>())?;
-    module.add("OwnerEndedError", py.get_type::<OwnerEndedError>())?;
+    module.add("UnknownOutcomeError", py.get_type::<UnknownOutcomeError>())?;
+    module.add("ResultLostError", py.get_type::<ResultLostError>())?;
     module.add("ClosedError", py.get_type::<ClosedError>())?;
     module.add("ForkedError", py.get_type::<ForkedError>())
 }
@@ -93,8 +100,13 @@ pub(crate) fn of_query(py: Python<'_>, error: &QueryError) -> PyErr {
         K::TimedOut => TimeLimitError::new_err(text),
         K::OutOfMemory => MemoryLimitError::new_err(text),
         K::AccessMode => ReadOnlyError::new_err(text),
-        K::DatabaseUnavailable if error.detail == "Closed" => ClosedError::new_err(text),
-        K::DatabaseUnavailable => OwnerEndedError::new_err(text),
+        K::DatabaseUnavailable => match error.detail.as_str() {
+            "Closed" => ClosedError::new_err(text),
+            "Locked" => LockedError::new_err(text),
+            "ResultLost" => ResultLostError::new_err(text),
+            "UnknownOutcome" => UnknownOutcomeError::new_err(text),
+            _ => StorageError::new_err(text),
+        },
         K::Database => StorageError::new_err(text),
         _ => StatementError::new_err(text),
     };

@@ -13,15 +13,29 @@ use crate::error::ForkedError;
 
 static FORKS: AtomicU64 = AtomicU64::new(0);
 
-/// Notes that this process is a child: what its parent had opened is not its own.
+/// Before a fork: nothing is opened or closed until it is over.
 #[pyfunction]
-#[expect(unsafe_code, reason = "files of the parent are closed")]
+pub(crate) fn forking() {
+    telar_share::fork_begins();
+}
+
+/// After a fork, in the parent.
+#[pyfunction]
+#[expect(unsafe_code, reason = "a lock is held over a fork")]
+pub(crate) fn went_on() {
+    // SAFETY: Python calls `forking` in this thread before, and nothing else of ours between.
+    unsafe { telar_share::fork_in_parent() };
+}
+
+/// After a fork, in the child: what its parent had opened is not its own.
+#[pyfunction]
+#[expect(unsafe_code, reason = "files of the parent are closed, a lock is held over a fork")]
 pub(crate) fn forked() {
     // ORDERING: relaxed; a child begins with one thread.
     FORKS.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: Python calls this in the child, once, before it runs anything there. What was opened
-    // before is refused from here on, and never dropped.
-    unsafe { telar_share::close_in_child() };
+    // SAFETY: Python calls `forking` in the parent before, and this in the child before it runs
+    // anything there. What was opened before is refused from here on, and never dropped.
+    unsafe { telar_share::fork_in_child() };
 }
 
 /// The process in which something was made.

@@ -46,6 +46,8 @@ fn _telar(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_function(wrap_pyfunction!(database::open, module)?)?;
     module.add_function(wrap_pyfunction!(database::close_all, module)?)?;
+    module.add_function(wrap_pyfunction!(fork::forking, module)?)?;
+    module.add_function(wrap_pyfunction!(fork::went_on, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
     module.add_function(wrap_pyfunction!(layout::layout, module)?)?;
     module.add_class::<database::Database>()?;

@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use telar_db::query::{Columns, QueryError, Summary};
 use telar_share::{Options, Session, Statement, Transaction};
 
+use crate::database::away_from_python;
 use crate::error::of_query;
 use crate::fork::Process;
 use crate::interrupt::{self, Token};
@@ -16,6 +17,11 @@ use crate::value::Parameters;
 /// A session of the engine, for the threads of Python.
 pub(crate) struct Runner {
     process: Process,
+    /// There until it is dropped.
+    sessions: Option<Box<Sessions>>,
+}
+
+struct Sessions {
     /// For statements of the main thread, which Ctrl-C ends.
     main: Session,
     /// For those of other threads.
@@ -25,8 +31,12 @@ pub(crate) struct Runner {
 impl Drop for Runner {
     /// A child of the process leaves what is the parent's alone: threads and files.
     fn drop(&mut self) {
-        if self.process != Process::current() {
-            std::mem::forget((self.main.clone(), self.other.clone()));
+        let sessions = self.sessions.take();
+        if self.process == Process::current() {
+            // The last session of a database that was not closed closes it.
+            away_from_python(|| drop(sessions));
+        } else {
+            std::mem::forget(sessions);
         }
     }
 }
@@ -34,7 +44,12 @@ impl Drop for Runner {
 impl Runner {
     pub(crate) fn new(py: Python<'_>, session: Session) -> Self {
         let main = session.with_cancelled(interrupt::flag(py));
-        Self { process: Process::current(), main, other: session }
+        let sessions = Some(Box::new(Sessions { main, other: session }));
+        Self { process: Process::current(), sessions }
+    }
+
+    fn sessions(&self) -> &Sessions {
+        self.sessions.as_deref().expect("INVARIANT: it is not dropped")
     }
 
     /// The same, with other settings.
@@ -43,18 +58,20 @@ impl Runner {
         py: Python<'_>,
         set: impl FnOnce(Options) -> PyResult<Options>,
     ) -> PyResult<Self> {
-        Ok(Self::new(py, self.other.with_options(set(self.other.options().clone())?)))
+        let other = &self.sessions().other;
+        Ok(Self::new(py, other.with_options(set(other.options().clone())?)))
     }
 
     /// The session for this thread.
     fn session(&self, py: Python<'_>) -> PyResult<&Session> {
         self.process.check()?;
-        Ok(if interrupt::in_main_thread(py)? { &self.main } else { &self.other })
+        let Sessions { main, other } = self.sessions();
+        Ok(if interrupt::in_main_thread(py)? { main } else { other })
     }
 
     /// A session for a thread that is not Python's, ended by a flag.
     pub(crate) fn for_thread(&self, token: &Arc<AtomicBool>) -> Session {
-        self.other.with_cancelled(token)
+        self.sessions().other.with_cancelled(token)
     }
 
     /// Runs a statement.
@@ -67,7 +84,7 @@ impl Runner {
     ) -> PyResult<(Columns, Summary)> {
         let mut session = Cow::Borrowed(self.session(py)?);
         if let Some(token) = token {
-            session = Cow::Owned(self.other.with_cancelled(&token.flag));
+            session = Cow::Owned(self.sessions().other.with_cancelled(&token.flag));
         }
         let Parameters { values, tables } = parameters;
         let statement = Statement { tables: tables.as_ref(), ..Statement::new(text, values) };
@@ -83,8 +100,8 @@ impl Runner {
     pub(crate) fn begin(&self, py: Python<'_>, token: Option<&Token>) -> PyResult<Transaction> {
         let mut session = Cow::Borrowed(self.session(py)?);
         if let Some(token) = token {
-            session = Cow::Owned(self.other.with_cancelled(&token.flag));
+            session = Cow::Owned(self.sessions().other.with_cancelled(&token.flag));
         }
-        py.detach(|| session.begin()).map_err(|e| of_query(py, &e))
+        interrupt::interruptible(py, || session.begin())?.map_err(|e| of_query(py, &e))
     }
 }

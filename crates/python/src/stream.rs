@@ -251,7 +251,8 @@ impl Stream {
     }
 
     /// Ends the statement. What was handed over to Arrow ends with who reads it.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.process.check()?;
         // Without the state another thread waits for the next row.
         let state = self.state.try_lock().map(|mut s| std::mem::replace(&mut *s, State::Ended));
         if !matches!(state, Some(State::Ended)) {
@@ -262,6 +263,7 @@ impl Stream {
             drop(parts);
             py.detach(|| drop(thread.join()));
         }
+        Ok(())
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -274,8 +276,8 @@ impl Stream {
         _kind: Option<Bound<'_, PyAny>>,
         _value: Option<Bound<'_, PyAny>>,
         _traceback: Option<Bound<'_, PyAny>>,
-    ) {
-        self.close(py);
+    ) -> PyResult<()> {
+        self.close(py)
     }
 }
 

@@ -139,7 +139,7 @@ impl Transaction {
     /// runs a statement in it.
     fn rollback(&self, py: Python<'_>) -> PyResult<()> {
         match self.take(State::RolledBack) {
-            Ok(transaction) => py.detach(|| transaction.rollback()),
+            Ok(transaction) => interrupt::interruptible(py, || transaction.rollback())?,
             Err(error) if matches!(*self.state.lock(), State::Busy) => return Err(error),
             Err(_) => {}
         }

@@ -2,7 +2,7 @@
 //!
 //! A child that lives longer than its parent would keep the database locked and its connections
 //! open: nobody would learn that the parent has ended. So each is listed here while it is open, and
-//! the child closes its copies ([`close_in_child`]).
+//! the child closes its copies ([`fork_in_child`]).
 
 use std::os::fd::RawFd;
 
@@ -30,17 +30,36 @@ impl Drop for Inherited {
     }
 }
 
-/// Closes the copies of a child process that has just been forked, so that its parent's databases
-/// are not held by it. What was opened before the fork must not be used in the child, nor dropped.
+/// To be called before a fork: nobody opens or closes anything until [`fork_in_parent`] and
+/// [`fork_in_child`].
+pub fn fork_begins() {
+    std::mem::forget(OPEN.lock());
+}
+
+/// To be called in the parent after a fork.
 ///
 /// # Safety
-/// To be called in the child, before it makes threads or opens anything, and once.
-#[expect(unsafe_code, reason = "files are closed that others own")]
-pub unsafe fn close_in_child() {
-    // A thread of the parent may have held the lock at the fork: then nothing can be known.
-    let Some(mut open) = OPEN.try_lock() else { return };
-    for file in open.drain(..) {
-        // SAFETY: the caller's; it is a copy of an open file, and whoever owns it is in the parent.
+/// [`fork_begins`] was called by this thread before, and nothing since.
+#[expect(unsafe_code, reason = "a lock is held over a fork")]
+pub unsafe fn fork_in_parent() {
+    // SAFETY: the caller's: the lock is held, and its guard was forgotten.
+    unsafe { OPEN.force_unlock() };
+}
+
+/// To be called in the child after a fork: closes the copies of its parent's files, so that its
+/// databases are not held by it. What was opened before must not be used in the child, nor dropped.
+///
+/// # Safety
+/// [`fork_begins`] was called in the parent before the fork, and nothing since; the child has made
+/// no thread and opened nothing.
+#[expect(unsafe_code, reason = "files are closed that others own, a lock is held over a fork")]
+pub unsafe fn fork_in_child() {
+    // SAFETY: the caller's: the lock is held by the thread that forked, which is this one.
+    let files = unsafe { &mut *OPEN.data_ptr() };
+    for file in files.drain(..) {
+        // SAFETY: it is a copy of an open file, and whoever owns it is in the parent.
         unsafe { rustix::io::close(file) };
     }
+    // SAFETY: as in the parent.
+    unsafe { OPEN.force_unlock() };
 }

@@ -61,6 +61,7 @@ mod inherited;
 mod message;
 mod owner;
 mod peer;
+mod remote;
 mod serving;
 mod session;
 mod shared;
@@ -68,7 +69,7 @@ mod socket;
 mod transaction;
 mod wire;
 
-pub use inherited::close_in_child;
+pub use inherited::{fork_begins, fork_in_child, fork_in_parent};
 pub use message::Options;
 pub use session::Session;
 pub use shared::{Error, Opening, Shared, Statement};

@@ -115,9 +115,9 @@ pub(crate) enum Control {
 /// What a process asks for.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// Runs a statement: in the transaction of this connection, if there is one. The body has its
-    /// parameters.
-    Run { text: String, statement: u64, once: Option<String> },
+    /// Runs a statement: in the transaction of this connection, if there is one; `again` if it was
+    /// sent before and may have been committed. The body has its parameters.
+    Run { text: String, statement: u64, once: Option<String>, again: bool },
     /// Settings of what follows.
     Set(Options),
     /// Begins a transaction.
@@ -184,6 +184,8 @@ pub(crate) enum Answer {
     NotAgain,
     /// The statement has ended.
     Ran(Sent),
+    /// It was committed when it was sent before: its rows, if it returns any, are lost.
+    Was { at: u64, returns: bool },
     /// It is done.
     Done,
     /// A commit: of what was asked to be committed, or of what was asked for.

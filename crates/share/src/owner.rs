@@ -10,7 +10,7 @@ use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
@@ -22,24 +22,26 @@ use telar_db::{Database, Runtime};
 
 use crate::inherited::Inherited;
 use crate::message::{Control, Hello, VERSION, Welcome};
-use crate::serving::{Functions, Worker};
+use crate::remote::Functions;
+use crate::serving::Worker;
 use crate::socket;
 use crate::wire::{Wire, until};
 
 /// Time that statements of others have when the owner closes the database.
-const GRACE: Duration = Duration::from_secs(5);
-/// Stack of a thread that runs statements, as that of a main thread.
-const STACK_BYTES: usize = 8 << 20;
+pub(crate) const GRACE: Duration = Duration::from_secs(5);
+/// Stack of a thread that runs statements or functions, as that of a main thread.
+pub(crate) const STACK_BYTES: usize = 8 << 20;
 /// Time that a new connection has to say what it is.
 const GREETING: Duration = Duration::from_secs(10);
 
-/// The listening end.
+/// The listening end. Dropping it lets nobody in any more, and ends what others run.
 pub(crate) struct Owner {
     serving: Arc<Serving>,
     accepting: Option<JoinHandle<()>>,
-    folder: std::path::PathBuf,
-    listener: Option<Inherited>,
-    lock: Option<Inherited>,
+    folder: PathBuf,
+    // Dropped before what they are about.
+    _inherited: Vec<Inherited>,
+    listener: Arc<UnixListener>,
 }
 
 /// What the threads of the owner share.
@@ -67,8 +69,29 @@ pub(crate) struct Process {
 /// A connection of another process, for statements.
 pub(crate) struct Connection {
     process: u64,
-    stream: UnixStream,
+    stream: Ended,
     statement: Mutex<Statement>,
+}
+
+/// A connection that another thread may end.
+pub(crate) struct Ended {
+    // Dropped first: the number of the file is free afterwards.
+    _inherited: Inherited,
+    stream: UnixStream,
+}
+
+impl Ended {
+    /// The connection of a wire.
+    pub(crate) fn of(wire: &Wire) -> io::Result<Self> {
+        let stream = wire.stream().try_clone()?;
+        Ok(Self { _inherited: Inherited::new(stream.as_raw_fd()), stream })
+    }
+
+    /// Ends it: whoever waits for it goes on. With `Shutdown::Read` what is sent still goes out.
+    pub(crate) fn end(&self, how: Shutdown) {
+        // One that is closed already stays closed.
+        let _ = self.stream.shutdown(how);
+    }
 }
 
 /// The statement of a connection.
@@ -103,8 +126,7 @@ impl Connection {
     /// Ends the connection, and what runs in it.
     fn end(&self) {
         self.statement.lock().flag.store(true, Ordering::Relaxed);
-        // One that is closed already stays closed.
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.stream.end(Shutdown::Both);
     }
 }
 
@@ -134,38 +156,42 @@ impl Owner {
             threads: Mutex::new(0),
             ended: Condvar::new(),
         });
-        let inherited = Some(Inherited::new(listener.as_raw_fd()));
-        let lock = database.lock_file().map(Inherited::new);
-        let (shared, accepts) = (Arc::clone(&serving), move |serving: Arc<Serving>| {
-            serving.accept(&listener, user);
-        });
+        let listener = Arc::new(listener);
+        let inherited = [Some(listener.as_raw_fd()), database.lock_file()];
+        let inherited = inherited.into_iter().flatten().map(Inherited::new).collect();
+        let (shared, accepts) = (Arc::clone(&serving), Arc::clone(&listener));
         let accepting = thread::Builder::new().name("telar-share".into());
-        let accepting = Some(accepting.spawn(move || accepts(shared))?);
+        let accepting = Some(accepting.spawn(move || shared.accept(&accepts, user))?);
         let folder = folder.to_path_buf();
-        Ok(Self { serving, accepting, folder, listener: inherited, lock })
+        Ok(Self { serving, accepting, folder, _inherited: inherited, listener })
     }
 
-    /// Lets nobody in any more, and ends what others run: first what waits, and after some seconds
-    /// what still runs. Their connections are gone when this returns.
-    pub(crate) fn stop(mut self) {
-        let serving = Arc::clone(&self.serving);
+    /// Lets nobody in any more, and ends what others run: first what waits, and after this time what
+    /// still runs. Their connections are gone when this returns, unless what they run does not look
+    /// whether it is to end.
+    pub(crate) fn stop(&mut self, grace: Duration) {
+        let Some(accepting) = self.accepting.take() else { return };
+        let serving = &self.serving;
         serving.stopping.store(true, Ordering::SeqCst);
-        drop(self.listener.take());
-        // Wakes who waits for connections; without a socket it wakes by itself.
-        let _ = socket::at(&self.folder, |path| UnixStream::connect(path));
-        if let Some(accepting) = self.accepting.take() {
-            // A thread that panicked has ended, too.
-            let _ = accepting.join();
-        }
+        // Wakes who waits for connections.
+        let _ = rustix::net::shutdown(&*self.listener, rustix::net::Shutdown::Both);
+        // A thread that panicked has ended, too.
+        let _ = accepting.join();
         let _ = socket::remove(&self.folder);
         for connection in serving.connections.lock().values() {
             // What runs may end and say so. What comes next is not read.
-            let _ = connection.stream.shutdown(Shutdown::Read);
+            connection.stream.end(Shutdown::Read);
         }
-        serving.wait(GRACE);
+        serving.wait(grace);
+        serving.processes.lock().values().for_each(|process| process.functions.end());
         serving.connections.lock().values().for_each(|connection| connection.end());
         serving.wait(GRACE);
-        drop(self.lock.take());
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.stop(Duration::ZERO);
     }
 }
 
@@ -192,9 +218,6 @@ impl Serving {
                     continue;
                 }
             };
-            if self.stopping.load(Ordering::SeqCst) || !socket::is_of(&stream, user) {
-                continue;
-            }
             let serving = Arc::clone(self);
             *self.threads.lock() += 1;
             let thread = thread::Builder::new().name("telar-share".into()).stack_size(STACK_BYTES);
@@ -203,7 +226,7 @@ impl Serving {
             drop(thread.spawn(move || {
                 let ends = ends;
                 // A connection that fails is one that has ended.
-                let _ = serving.serve(stream);
+                let _ = serving.serve(stream, user);
                 drop(ends);
             }));
         }
@@ -215,38 +238,45 @@ impl Serving {
     }
 
     /// Serves a connection until it ends.
-    fn serve(self: &Arc<Self>, stream: UnixStream) -> io::Result<()> {
+    fn serve(self: &Arc<Self>, stream: UnixStream, user: u32) -> io::Result<()> {
+        let own_user = socket::is_of(&stream, user);
         let mut wire = Wire::new(stream)?;
         let deadline = Instant::now() + GREETING;
         let mut waits = || match Instant::now() > deadline {
             true => Err(io::ErrorKind::TimedOut.into()),
             false => Ok(()),
         };
-        match wire.receive(&mut waits)?.head {
+        let hello = wire.receive(&mut waits)?.head;
+        if !own_user {
+            let reason = "it is open by another user".to_owned();
+            return wire.send(&Welcome::Refused(reason), &mut waits);
+        }
+        match hello {
             Hello::Process { version, number, durable } => {
                 if let Some(reason) = self.refuses(&version, number, durable) {
-                    return wire.send(&Welcome::Refused(reason));
+                    return wire.send(&Welcome::Refused(reason), &mut waits);
                 }
                 self.control(wire)
             }
             Hello::Work { process } => {
                 let Some(of) = self.processes.lock().get(&process).cloned() else {
-                    return wire.send(&Welcome::Refused("the process has ended".into()));
+                    return wire.send(&gone(), &mut waits);
                 };
-                let (number, stream) = (self.number(), wire.stream().try_clone()?);
+                let (number, stream) = (self.number(), Ended::of(&wire)?);
                 let statement = Mutex::default();
                 let connection = Arc::new(Connection { process, stream, statement });
                 self.connections.lock().insert(number, Arc::clone(&connection));
-                let done = wire.send(&Welcome::In(number));
+                let done = wire.send(&Welcome::In(number), &mut waits);
                 let done = done.and_then(|()| Worker::new(self, &of, &connection, wire).run());
                 self.connections.lock().remove(&number);
                 done
             }
             Hello::Functions { process } => {
                 let Some(of) = self.processes.lock().get(&process).cloned() else {
-                    return wire.send(&Welcome::Refused("the process has ended".into()));
+                    return wire.send(&gone(), &mut waits);
                 };
-                of.functions.answers(wire, &Welcome::In(self.number()))
+                let number = self.number();
+                of.functions.answers(number, wire, &Welcome::In(number))
             }
         }
     }
@@ -279,7 +309,7 @@ impl Serving {
         let process = self.number();
         let entry = Arc::new(Process { runtime, functions: Functions::default() });
         self.processes.lock().insert(process, entry);
-        let mut done = wire.send(&Welcome::In(process));
+        let mut done = wire.send(&Welcome::In(process), &mut until(&self.stopping));
         while done.is_ok() {
             done = wire.receive(&mut until(&self.stopping)).map(|frame| match frame.head {
                 Control::Cancel { connection, statement } => {
@@ -291,7 +321,9 @@ impl Serving {
                 }
             });
         }
-        self.processes.lock().remove(&process);
+        if let Some(process) = self.processes.lock().remove(&process) {
+            process.functions.end();
+        }
         if !self.stopping.load(Ordering::SeqCst) {
             let connections = self.connections.lock();
             let own = connections.values().filter(|connection| connection.process == process);
@@ -299,6 +331,11 @@ impl Serving {
         }
         done
     }
+}
+
+/// The answer to a connection of a process that has ended.
+fn gone() -> Welcome {
+    Welcome::Refused("the process has ended".into())
 }
 
 /// The end of a thread of a connection.

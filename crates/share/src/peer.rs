@@ -1,13 +1,11 @@
 //! A process whose database another one has open.
 
-use std::io;
+use std::io::{self, ErrorKind as Io};
 use std::ops::ControlFlow;
-use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -15,13 +13,10 @@ use telar_db::import::table::{TableImport, TableReport};
 use telar_db::query::{ErrorKind, QueryError, Sink, Summary};
 
 use crate::codec::{self, CodecError, Input};
-use crate::functions::Functions;
-use crate::inherited::Inherited;
-use crate::message::{
-    Answer, Call, Control, Hello, Options, Request, Returned, Tables, VERSION, Welcome,
-};
+use crate::functions::{Answering, Functions};
+use crate::message::{Answer, Control, Hello, Options, Request, Tables, VERSION, Welcome};
 use crate::serving::{put_parameters, unsent};
-use crate::shared::Statement;
+use crate::shared::{Statement, result_lost, silent, terminated, without_rows};
 use crate::socket;
 use crate::wire::{Frame, Wire};
 
@@ -36,72 +31,118 @@ const IDLE_MAX: usize = 16;
 pub(crate) struct Peer {
     folder: PathBuf,
     process: u64,
-    control: Mutex<Held>,
+    control: Mutex<Wire>,
     idle: Mutex<Vec<Link>>,
-    /// Whether a thread answers calls of functions.
-    answers: Mutex<bool>,
-}
-
-/// A connection, which a child of this process closes.
-struct Held {
-    // Dropped first: the number of the file is free afterwards.
-    _inherited: Inherited,
-    wire: Wire,
+    answering: Arc<Answering>,
 }
 
 /// A connection for statements.
 pub(crate) struct Link {
-    held: Held,
+    wire: Wire,
     number: u64,
     statements: u64,
     options: Option<Options>,
+    /// Nothing is under way: the next answer is that to the next request.
+    is_idle: bool,
 }
 
 /// Why this process was not let in.
 pub(crate) enum NotIn {
-    /// Nobody listens, or whoever did has ended.
+    /// Nobody listens, or whoever did has ended or hangs.
     Nobody,
     /// The owner says no.
     Refused(String),
+    /// This process cannot connect.
+    Failed(io::Error),
+    /// It is not wanted any more.
+    Interrupted,
 }
 
 /// Why a request has no answer.
 pub(crate) enum Failure {
-    /// The owner answered with an error.
+    /// The owner answered with an error, or it was not asked.
     Query(QueryError),
     /// The owner is gone.
     Lost(Lost),
+    /// The owner does not answer in time.
+    Silent,
 }
 
 /// What is known of a request whose owner is gone.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lost {
+    /// It was sent.
+    pub(crate) sent: bool,
     /// Rows were handed on.
     pub(crate) rows: bool,
     /// It is not known whether it was committed, and nobody can ask.
     pub(crate) unknown: bool,
 }
 
-impl From<io::Error> for NotIn {
-    fn from(_: io::Error) -> Self {
-        Self::Nobody
+/// The flag that ends what is waited for.
+pub(crate) type Flag<'f> = Option<&'f Arc<AtomicBool>>;
+
+/// True if what is waited for is to end.
+pub(crate) fn is_set(flag: Flag<'_>) -> bool {
+    // ORDERING: relaxed: it is asked again and again.
+    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+}
+
+/// How long an answer is waited for.
+struct Patience<'f> {
+    flag: Flag<'f>,
+    end: Option<Instant>,
+    /// Who answers was told that it is to end.
+    told: bool,
+}
+
+impl<'f> Patience<'f> {
+    fn new(flag: Flag<'f>, timeout: Option<Duration>) -> Self {
+        // The owner ends what takes too long; only one that hangs does not.
+        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout + ENDING));
+        Self { flag, end, told: false }
+    }
+
+    fn look(&mut self, tell: impl FnOnce()) -> io::Result<()> {
+        if !self.told && is_set(self.flag) {
+            self.told = true;
+            self.end = Some(Instant::now() + ENDING);
+            tell();
+        }
+        match self.end {
+            Some(end) if Instant::now() > end => Err(Io::TimedOut.into()),
+            _ => Ok(()),
+        }
     }
 }
 
 /// Connects, and says what for.
-fn connect(folder: &Path, hello: &Hello) -> Result<(Held, u64), NotIn> {
-    let stream = socket::at(folder, |path| UnixStream::connect(path))?;
-    let inherited = Inherited::new(stream.as_raw_fd());
-    let mut held = Held { _inherited: inherited, wire: Wire::new(stream)? };
-    held.wire.send(hello)?;
+pub(crate) fn connect(folder: &Path, hello: &Hello, flag: Flag<'_>) -> Result<(Wire, u64), NotIn> {
     let deadline = Instant::now() + WELCOME;
-    let welcome = held.wire.receive(&mut || match Instant::now() > deadline {
-        true => Err(io::ErrorKind::TimedOut.into()),
+    let mut look = || match is_set(flag) || Instant::now() > deadline {
+        true => Err(Io::TimedOut.into()),
         false => Ok(()),
-    })?;
-    match welcome.head {
-        Welcome::In(number) => Ok((held, number)),
-        Welcome::Refused(reason) => Err(NotIn::Refused(reason)),
+    };
+    let connected = || {
+        let mut wire = Wire::new(socket::at(folder, |path| UnixStream::connect(path))?)?;
+        wire.send(hello, &mut look)?;
+        let welcome = wire.receive(&mut look)?;
+        Ok((wire, welcome.head))
+    };
+    match { connected }() {
+        Ok((wire, Welcome::In(number))) => Ok((wire, number)),
+        Ok((_, Welcome::Refused(reason))) => Err(NotIn::Refused(reason)),
+        Err(_) if is_set(flag) => Err(NotIn::Interrupted),
+        Err(e) => Err(match io::Error::kind(&e) {
+            Io::NotFound
+            | Io::ConnectionRefused
+            | Io::ConnectionReset
+            | Io::BrokenPipe
+            | Io::UnexpectedEof
+            | Io::TimedOut
+            | Io::WouldBlock => NotIn::Nobody,
+            _ => NotIn::Failed(e),
+        }),
     }
 }
 
@@ -111,51 +152,54 @@ impl Peer {
         folder: &Path,
         durable: bool,
         functions: &Arc<Functions>,
+        flag: Flag<'_>,
     ) -> Result<Self, NotIn> {
         let (version, number) = (VERSION.to_owned(), std::process::id());
         let hello = Hello::Process { version, number, durable };
-        let (control, process) = connect(folder, &hello)?;
+        let (control, process) = connect(folder, &hello, flag)?;
+        let folder = folder.to_path_buf();
+        let answering = Answering::new(folder.clone(), process, functions);
         let (control, idle) = (Mutex::new(control), Mutex::default());
-        let (folder, answers) = (folder.to_path_buf(), Mutex::default());
-        let peer = Self { folder, process, control, idle, answers };
+        let peer = Self { folder, process, control, idle, answering };
         for (name, function) in functions.all() {
             let range = function.arguments();
-            peer.add_function(&name, (*range.start(), *range.end()), functions)
-                .map_err(|_| NotIn::Nobody)?;
+            let added = peer.add_function(&name, (*range.start(), *range.end()), flag);
+            added.map_err(|_| NotIn::Nobody)?;
         }
         Ok(peer)
     }
 
     /// A connection for a statement or a transaction.
-    pub(crate) fn link(&self) -> Result<Link, Lost> {
+    pub(crate) fn link(&self, flag: Flag<'_>) -> Result<Link, Failure> {
         if let Some(link) = self.idle.lock().pop() {
             return Ok(link);
         }
         let hello = Hello::Work { process: self.process };
-        let (held, number) = connect(&self.folder, &hello).map_err(|_| Lost::default())?;
-        Ok(Link { held, number, statements: 0, options: None })
+        let (wire, number) = connect(&self.folder, &hello, flag).map_err(unconnected)?;
+        Ok(Link { wire, number, statements: 0, options: None, is_idle: true })
     }
 
-    /// Takes a connection back, on which nothing is open.
+    /// Takes a connection back, unless something is under way on it.
     pub(crate) fn keep(&self, link: Link) {
         let mut idle = self.idle.lock();
-        if idle.len() < IDLE_MAX {
+        if link.is_idle && idle.len() < IDLE_MAX {
             idle.push(link);
         }
     }
 
     /// Ends a statement. It is the owner's to answer that it has ended.
     fn cancel(&self, connection: u64, statement: u64) {
-        // An owner that is gone runs nothing.
-        let _ = self.control.lock().wire.send(&Control::Cancel { connection, statement });
+        // An owner that is gone runs nothing, and one that hangs is not waited for.
+        let cancel = Control::Cancel { connection, statement };
+        let _ = self.control.lock().send(&cancel, &mut || Err(Io::TimedOut.into()));
     }
 
     /// Asks on a connection that is idle.
-    pub(crate) fn ask(&self, request: &Request) -> Result<Answer, Failure> {
-        let mut link = self.link().map_err(Failure::Lost)?;
-        let answer = link.ask(request)?;
+    pub(crate) fn ask(&self, request: &Request, flag: Flag<'_>) -> Result<Answer, Failure> {
+        let mut link = self.link(flag)?;
+        let answer = link.ask(request, flag);
         self.keep(link);
-        Ok(answer)
+        answer
     }
 
     /// Makes a function known to the owner, and answers its calls from now on.
@@ -163,61 +207,53 @@ impl Peer {
         &self,
         name: &str,
         (fewest, most): (usize, usize),
-        functions: &Arc<Functions>,
+        flag: Flag<'_>,
     ) -> Result<(), Failure> {
-        let mut answers = self.answers.lock();
-        if !*answers {
-            let hello = Hello::Functions { process: self.process };
-            let lost = |_| Failure::Lost(Lost::default());
-            let (held, _) = connect(&self.folder, &hello).map_err(lost)?;
-            let functions = Arc::clone(functions);
-            let answering = thread::Builder::new().name("telar-functions".into());
-            let answering = answering.spawn(move || answer_calls(held, &functions));
-            answering.map_err(|e| {
-                let text = format!("no thread for functions: {e}");
-                Failure::Query(QueryError::runtime(ErrorKind::Database, "Thread", text))
-            })?;
-            *answers = true;
-        }
-        drop(answers);
+        self.answering.begin().map_err(unconnected)?;
         let name = name.to_owned();
-        self.ask(&Request::AddFunction { name, fewest, most }).map(drop)
+        self.ask(&Request::AddFunction { name, fewest, most }, flag).map(drop)
     }
 }
 
-/// Calls functions of this process for the owner, until that ends.
-fn answer_calls(mut held: Held, functions: &Functions) {
-    loop {
-        let Ok(Frame { head, body }) = held.wire.receive::<Call>(&mut || Ok(())) else { return };
-        let mut input = Input(&body);
-        let called = std::iter::from_fn(|| (!input.0.is_empty()).then(|| input.column()));
-        let arguments: Result<Vec<_>, CodecError> = called.map(|c| c.map(Arc::new)).collect();
-        let returned = match arguments {
-            Ok(arguments) => functions.call(&head.name, &arguments, head.rows),
-            Err(error) => Err(unsent(&error)),
-        };
-        let sent = match returned {
-            Ok(column) => held.wire.put(&Returned::Ok(()), |out| codec::put_column(&column, out)),
-            Err(error) => held.wire.put(&Returned::Err(error), |_| Ok(())),
-        };
-        let sent = sent.or_else(|e: CodecError| {
-            held.wire.put(&Returned::Err(unsent(&e)), |_| Ok::<(), CodecError>(()))
-        });
-        if sent.is_err() || held.wire.flush().is_err() {
-            return;
+/// What a failed connection means for a request, which was not sent.
+fn unconnected(why: NotIn) -> Failure {
+    match why {
+        NotIn::Nobody | NotIn::Refused(_) => Failure::Lost(Lost::default()),
+        NotIn::Interrupted => Failure::Query(terminated()),
+        NotIn::Failed(e) => {
+            let text = format!("the process that has the database open cannot be asked: {e}");
+            Failure::Query(QueryError::runtime(ErrorKind::Database, "Share", text))
         }
+    }
+}
+
+/// A request that did not go out whole: nobody does what it asks.
+fn unsent_request(error: &io::Error) -> Failure {
+    match error.kind() {
+        Io::TimedOut => Failure::Query(terminated()),
+        _ => Failure::Lost(Lost::default()),
     }
 }
 
 impl Link {
-    fn lost(_: io::Error) -> Failure {
-        Failure::Lost(Lost::default())
+    /// A request that was sent, and is not answered.
+    fn failed(&self, error: &io::Error, known: Lost) -> Failure {
+        match error.kind() {
+            Io::TimedOut => Failure::Silent,
+            _ => Failure::Lost(Lost { sent: true, ..known }),
+        }
     }
 
     /// Sends a request, and waits for its answer.
-    pub(crate) fn ask(&mut self, request: &Request) -> Result<Answer, Failure> {
-        self.held.wire.send(request).map_err(Self::lost)?;
-        match self.held.wire.receive(&mut || Ok(())).map_err(Self::lost)?.head {
+    pub(crate) fn ask(&mut self, request: &Request, flag: Flag<'_>) -> Result<Answer, Failure> {
+        self.is_idle = false;
+        let mut patience = Patience::new(flag, None);
+        let mut look = || patience.look(|| ());
+        self.wire.send(request, &mut look).map_err(|e| unsent_request(&e))?;
+        let answer = self.wire.receive(&mut look);
+        let answer = answer.map_err(|e| self.failed(&e, Lost::default()))?;
+        self.is_idle = true;
+        match answer.head {
             Answer::Failed(error) => Err(Failure::Query(error)),
             answer => Ok(answer),
         }
@@ -226,19 +262,20 @@ impl Link {
     /// Sets what statements run under, with the next request.
     pub(crate) fn set(&mut self, options: &Options) -> Result<(), Failure> {
         if self.options.as_ref() != Some(options) {
-            let put = self.held.wire.put(&Request::Set(options.clone()), |_| Ok(()));
-            put.map_err(Self::lost)?;
+            let put = self.wire.put(&Request::Set(options.clone()), |_| Ok(()));
+            put.map_err(|e: io::Error| unsent_request(&e))?;
             self.options = Some(options.clone());
         }
         Ok(())
     }
 
-    /// Runs a statement, and hands its rows to `sink`.
+    /// Runs a statement, and hands its rows to `sink`; `again` if it was sent before, and may have
+    /// been committed.
     pub(crate) fn run(
         &mut self,
         peer: &Peer,
         statement: &Statement<'_>,
-        once: Option<&str>,
+        (once, again): (Option<&str>, bool),
         sink: &mut dyn Sink,
     ) -> Result<Summary, Failure> {
         self.statements += 1;
@@ -246,21 +283,22 @@ impl Link {
             text: statement.text.to_owned(),
             statement: self.statements,
             once: once.map(str::to_owned),
+            again,
         };
         let tables = statement.tables.map(|tables| &**tables);
-        let put =
-            self.held.wire.put(&request, |out| put_parameters(statement.parameters, tables, out));
+        let put = self.wire.put(&request, |out| put_parameters(statement.parameters, tables, out));
         put.map_err(|e: CodecError| Failure::Query(unsent(&e)))?;
-        self.held.wire.flush().map_err(Self::lost)?;
+        self.is_idle = false;
+        let timeout = self.options.as_ref().and_then(|options| options.timeout);
+        let mut patience = Patience::new(statement.cancelled, timeout);
+        let (number, this) = (self.number, self.statements);
+        let mut look = || patience.look(|| peer.cancel(number, this));
+        self.wire.flush(&mut look).map_err(|e| unsent_request(&e))?;
         let mut known = Lost::default();
         let mut result = Ok(());
         loop {
-            let frame = self.receive(peer, statement.cancelled);
-            let Frame { head, body } = frame.map_err(|e| {
-                // The owner does not answer, and may go on.
-                known.unknown |= e.kind() == io::ErrorKind::TimedOut;
-                Failure::Lost(known)
-            })?;
+            let frame = self.wire.receive(&mut look);
+            let Frame { head, body } = frame.map_err(|e| self.failed(&e, known))?;
             match head {
                 Answer::NotAgain => known.unknown = true,
                 Answer::Batch if result.is_err() || sink.has_enough() => {}
@@ -275,37 +313,22 @@ impl Link {
                         peer.cancel(self.number, self.statements);
                     }
                 }
-                Answer::Ran(summary) => {
-                    return result.map(|()| summary.into()).map_err(Failure::Query);
+                answer => {
+                    self.is_idle = true;
+                    return match answer {
+                        Answer::Ran(summary) => result.map(|()| summary.into()),
+                        Answer::Was { at, returns: false } => Ok(without_rows(at)),
+                        Answer::Was { at, returns: true } => Err(result_lost(at)),
+                        Answer::Failed(error) => Err(result.err().unwrap_or(error)),
+                        _ => {
+                            self.is_idle = false;
+                            return Err(Failure::Lost(Lost { sent: true, ..known }));
+                        }
+                    }
+                    .map_err(Failure::Query);
                 }
-                Answer::Failed(error) => {
-                    return Err(Failure::Query(result.err().unwrap_or(error)));
-                }
-                _ => return Err(Failure::Lost(known)),
             }
         }
-    }
-
-    /// The next answer to a statement, which is ended once the flag is set.
-    fn receive(
-        &mut self,
-        peer: &Peer,
-        cancelled: Option<&Arc<AtomicBool>>,
-    ) -> io::Result<Frame<Answer>> {
-        let (number, statement) = (self.number, self.statements);
-        let mut told = None;
-        self.held.wire.receive(&mut || match told {
-            Some(deadline) if Instant::now() > deadline => Err(io::ErrorKind::TimedOut.into()),
-            Some(_) => Ok(()),
-            None => {
-                // ORDERING: relaxed: it is asked again and again.
-                if cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                    told = Some(Instant::now() + ENDING);
-                    peer.cancel(number, statement);
-                }
-                Ok(())
-            }
-        })
     }
 
     /// Brings tables in.
@@ -313,7 +336,7 @@ impl Link {
         &mut self,
         peer: &Peer,
         import: TableImport<'_>,
-        cancelled: Option<&Arc<AtomicBool>>,
+        flag: Flag<'_>,
     ) -> Result<TableReport, Failure> {
         self.statements += 1;
         let names = |names: &[Arc<str>]| names.iter().map(|name| name.to_string()).collect();
@@ -328,31 +351,41 @@ impl Link {
             bad_rows: import.bad_rows,
         };
         let request = Request::Load { tables, statement: self.statements };
-        self.held.wire.send(&request).map_err(Self::lost)?;
+        let mut patience = Patience::new(flag, None);
+        let (number, this) = (self.number, self.statements);
+        let mut look = || patience.look(|| peer.cancel(number, this));
+        self.is_idle = false;
+        let known = Lost { unknown: true, ..Lost::default() };
+        self.wire.send(&request, &mut look).map_err(|e| unsent_request(&e))?;
         let nodes = import.nodes.into_iter().map(|table| table.rows);
         let relationships = import.relationships.into_iter().map(|table| table.rows);
         let mut readers: Vec<_> = nodes.chain(relationships).collect();
-        let unknown = |_| Failure::Lost(Lost { rows: false, unknown: true });
         loop {
-            let frame = self.receive(peer, cancelled).map_err(unknown)?;
+            let frame = self.wire.receive(&mut look).map_err(|e| self.failed(&e, known))?;
             let number = match frame.head {
                 Answer::Pull(number) if number < readers.len() => number,
-                Answer::Loaded(report) => return Ok(report.into()),
-                Answer::Failed(error) => return Err(Failure::Query(error)),
-                _ => return Err(unknown(io::ErrorKind::InvalidData.into())),
+                Answer::Loaded(report) => {
+                    self.is_idle = true;
+                    return Ok(report.into());
+                }
+                Answer::Failed(error) => {
+                    self.is_idle = true;
+                    return Err(Failure::Query(error));
+                }
+                _ => return Err(Failure::Lost(Lost { sent: true, ..known })),
             };
             let put = match readers[number].next() {
-                Ok(Some(columns)) => self.held.wire.put(&Request::Rows, |out| {
+                Ok(Some(columns)) => self.wire.put(&Request::Rows, |out| {
                     columns.iter().try_for_each(|column| codec::put_column(column, out))
                 }),
-                Ok(None) => self.held.wire.put(&Request::NoMoreRows, |_| Ok(())),
-                Err(error) => self.held.wire.put(&Request::NoRows(error), |_| Ok(())),
+                Ok(None) => self.wire.put(&Request::NoMoreRows, |_| Ok(())),
+                Err(error) => self.wire.put(&Request::NoRows(error), |_| Ok(())),
             };
             let put = put.or_else(|e: CodecError| {
-                self.held.wire.put(&Request::NoRows(unsent(&e)), |_| Ok::<(), CodecError>(()))
+                self.wire.put(&Request::NoRows(unsent(&e)), |_| Ok::<(), CodecError>(()))
             });
             put.map_err(|e| Failure::Query(unsent(&e)))?;
-            self.held.wire.flush().map_err(unknown)?;
+            self.wire.flush(&mut look).map_err(|e| self.failed(&e, known))?;
         }
     }
 }
@@ -365,6 +398,7 @@ pub(crate) fn next<T>(done: Result<T, Failure>) -> Next<T> {
     match done {
         Ok(value) => ControlFlow::Break(Ok(value)),
         Err(Failure::Query(error)) => ControlFlow::Break(Err(error)),
+        Err(Failure::Silent) => ControlFlow::Break(Err(silent())),
         Err(Failure::Lost(lost)) => ControlFlow::Continue(lost),
     }
 }

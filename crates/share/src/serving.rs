@@ -1,7 +1,6 @@
 //! A connection of another process, in the process that has the database open.
 
 use std::io;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,16 +9,17 @@ use telar_db::import::import_tables;
 use telar_db::import::table::{NodeTable, RelationshipTable, TableImport, unique_keys};
 use telar_db::maintenance::BackupOptions;
 use telar_db::query::{
-    Columns, ErrorKind, Limits, QueryError, Rows, Sink, Summary, TableReader, Tables, UserFunction,
+    Columns, ErrorKind, Limits, QueryError, Rows, Sink, Summary, TableReader, Tables,
 };
 use telar_db::{QueryTransaction, Session};
 use telar_graph::ValueMap;
 use telar_graph::column::Column;
 
 use crate::codec::{self, CodecError, Input};
-use crate::message::{self, Answer, Call, Options, Request, Returned, Welcome};
+use crate::message::{self, Answer, Options, Request};
 use crate::owner::{Connection, Process, Serving};
-use crate::wire::{Frame, Wire};
+use crate::remote::Remote;
+use crate::wire::{Frame, Wire, forever};
 
 /// Rows that go out at once, at least, unless it is the end.
 const BATCH_ROWS: usize = 1 << 13;
@@ -40,6 +40,14 @@ struct Open {
     transaction: QueryTransaction,
     /// Ends its statements.
     flag: Arc<AtomicBool>,
+}
+
+/// A statement to run.
+struct Run<'r> {
+    text: &'r str,
+    parameters: ValueMap,
+    tables: Option<Arc<Tables>>,
+    statement: u64,
 }
 
 /// An error that ends the connection, or one to answer with.
@@ -97,14 +105,14 @@ impl<'s> Worker<'s> {
     /// Runs until the other end closes.
     pub(crate) fn run(mut self) -> io::Result<()> {
         loop {
-            let Frame { head, body } = self.wire.receive(&mut || Ok(()))?;
+            let Frame { head, body } = self.wire.receive(&mut forever)?;
             let answer = match self.answer(head, &body) {
                 Ok(None) => continue,
                 Ok(Some(answer)) => answer,
                 Err(Failure::Query(error)) => Answer::Failed(error),
                 Err(Failure::Gone(error)) => return Err(error),
             };
-            self.wire.send(&answer)?;
+            self.wire.send(&answer, &mut forever)?;
         }
     }
 
@@ -119,13 +127,17 @@ impl<'s> Worker<'s> {
                 }
                 return Ok(None);
             }
-            Request::Run { text, statement, once } => {
-                let summary = self.run_statement(&text, statement, once, body)?;
-                Answer::Ran(summary.into())
+            Request::Run { text, statement, once, again } => {
+                let (parameters, tables) = parameters_of(body)?;
+                let run = Run { text: &text, parameters, tables, statement };
+                match self.transaction.is_some() {
+                    true => Answer::Ran(self.run_in_transaction(run)?.into()),
+                    false => self.run_alone(run, once, again)?,
+                }
             }
             Request::Begin { once } => {
                 let flag = Arc::default();
-                let session = ended_by(&self.session, &flag).with_once(once);
+                let session = ended_by(&self.session, &flag).with_once_if_possible(once);
                 self.transaction = Some(Open { transaction: session.begin()?, flag });
                 Answer::Done
             }
@@ -153,8 +165,8 @@ impl<'s> Worker<'s> {
             }
             Request::Load { tables, statement } => self.load(tables, statement)?,
             Request::AddFunction { name, fewest, most } => {
-                let answers = self.process.functions.clone();
-                let function = Remote { name: name.clone(), arguments: fewest..=most, answers };
+                let functions = self.process.functions.clone();
+                let function = Remote { name: name.clone(), arguments: fewest..=most, functions };
                 self.process.runtime.add_function(&name, Arc::new(function))?;
                 Answer::Done
             }
@@ -165,34 +177,46 @@ impl<'s> Worker<'s> {
         }))
     }
 
-    fn run_statement(
-        &mut self,
-        text: &str,
-        statement: u64,
-        once: Option<String>,
-        body: &[u8],
-    ) -> Result<Summary, Failure> {
-        let (parameters, tables) = parameters_of(body)?;
-        if let Some(Open { transaction, flag }) = &mut self.transaction {
-            self.connection.begins(statement, flag);
-            transaction.set_tables(tables);
-            let mut sink = Answers::new(&mut self.wire);
-            let done = transaction.stream(text, &parameters, &mut sink);
-            return sink.end(done);
+    fn run_in_transaction(&mut self, run: Run<'_>) -> Result<Summary, Failure> {
+        // What is wrong with it is said by the statement itself.
+        if self.session.foresee(run.text).is_ok_and(|foreseen| !foreseen.takes_once) {
+            self.wire.send(&Answer::NotAgain, &mut forever)?;
         }
+        let Some(Open { transaction, flag }) = &mut self.transaction else {
+            return Err(none_open().into());
+        };
+        self.connection.begins(run.statement, flag);
+        transaction.set_tables(run.tables);
+        let mut sink = Answers::new(&mut self.wire);
+        let done = transaction.stream(run.text, &run.parameters, &mut sink);
+        sink.end(done)
+    }
+
+    /// Runs a statement as a transaction of its own; `again` if it may have been committed.
+    fn run_alone(
+        &mut self,
+        run: Run<'_>,
+        once: Option<String>,
+        again: bool,
+    ) -> Result<Answer, Failure> {
         let flag = Arc::default();
-        self.connection.begins(statement, &flag);
-        let mut session = ended_by(&self.session, &flag).with_tables(tables);
+        self.connection.begins(run.statement, &flag);
+        let mut session = ended_by(&self.session, &flag).with_tables(run.tables);
         if let Some(id) = once {
-            if session.takes_once(text)? {
+            let foreseen = session.foresee(run.text)?;
+            let committed = again.then(|| session.backend().committed_once(&id)).flatten();
+            if let Some(at) = committed.filter(|_| foreseen.changes) {
+                return Ok(Answer::Was { at: at.get(), returns: foreseen.returns });
+            }
+            if foreseen.takes_once {
                 session = session.with_once(id);
             } else {
-                self.wire.send(&Answer::NotAgain)?;
+                self.wire.send(&Answer::NotAgain, &mut forever)?;
             }
         }
         let mut sink = Answers::new(&mut self.wire);
-        let done = session.stream(text, &parameters, &mut sink);
-        sink.end(done)
+        let done = session.stream(run.text, &run.parameters, &mut sink);
+        Ok(Answer::Ran(sink.end(done)?.into()))
     }
 
     fn load(&mut self, tables: message::Tables, statement: u64) -> Result<Answer, Failure> {
@@ -320,7 +344,7 @@ impl Sink for Answers<'_> {
             return Ok(());
         }
         self.put()?;
-        self.wire.flush().map_err(|e| {
+        self.wire.flush(&mut forever).map_err(|e| {
             self.gone = Some(e);
             let text = "the process that wants the rows has ended";
             QueryError::runtime(ErrorKind::Terminated, "Terminated", text)
@@ -346,8 +370,8 @@ impl TableReader for Pulled<'_> {
             QueryError::runtime(ErrorKind::ExternalResource, "Share", text)
         };
         let mut wire = self.wire.lock();
-        wire.send(&Answer::Pull(self.number)).map_err(|e| failed(&e))?;
-        let frame = wire.receive(&mut || Ok(())).map_err(|e| failed(&e))?;
+        wire.send(&Answer::Pull(self.number), &mut forever).map_err(|e| failed(&e))?;
+        let frame = wire.receive(&mut forever).map_err(|e| failed(&e))?;
         match frame.head {
             Request::Rows => {
                 let mut input = Input(&frame.body);
@@ -358,51 +382,5 @@ impl TableReader for Pulled<'_> {
             Request::NoRows(error) => Err(error),
             _ => Err(failed(&"it sent something else")),
         }
-    }
-}
-
-/// How functions of another process are called: by a connection on which it waits for calls.
-#[derive(Clone, Default)]
-pub(crate) struct Functions(Arc<Mutex<Option<Wire>>>);
-
-impl Functions {
-    /// From here on this connection answers, which is told so.
-    pub(crate) fn answers(&self, mut wire: Wire, welcome: &Welcome) -> io::Result<()> {
-        let mut answers = self.0.lock();
-        wire.send(welcome)?;
-        *answers = Some(wire);
-        Ok(())
-    }
-}
-
-/// A function of another process.
-struct Remote {
-    name: String,
-    arguments: RangeInclusive<usize>,
-    answers: Functions,
-}
-
-impl UserFunction for Remote {
-    fn arguments(&self) -> RangeInclusive<usize> {
-        self.arguments.clone()
-    }
-
-    fn call(&self, arguments: &[Arc<Column>], rows: usize) -> Result<Column, QueryError> {
-        let failed = |error: &dyn std::fmt::Display| {
-            let text = format!("{}(): its process does not answer: {error}", self.name);
-            QueryError::runtime(ErrorKind::ProcedureFailed, "FunctionFailed", text)
-        };
-        let mut answers = self.answers.0.lock();
-        let Some(wire) = &mut *answers else { return Err(failed(&"it has ended")) };
-        let call = Call { name: self.name.clone(), rows };
-        let put = wire.put(&call, |out| {
-            arguments.iter().try_for_each(|column| codec::put_column(column, out))
-        });
-        put.map_err(|e: CodecError| unsent(&e))?;
-        wire.flush().map_err(|e| failed(&e))?;
-        let frame = wire.receive::<Returned>(&mut || Ok(())).map_err(|e| failed(&e))?;
-        frame.head?;
-        let column = Input(&frame.body).column().map_err(|e| failed(&e))?;
-        if column.len() == rows { Ok(column) } else { Err(failed(&"it returned too few values")) }
     }
 }

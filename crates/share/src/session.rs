@@ -9,7 +9,7 @@ use telar_db::query::{Columns, ErrorKind, QueryError, Sink, Summary};
 use crate::message::Options;
 use crate::peer::{Failure, Lost, Next, Peer, next};
 use crate::serving::ended_by;
-use crate::shared::{Inner, Place, Shared, Statement, closed};
+use crate::shared::{Inner, Place, Shared, Statement, closed, result_lost, without_rows};
 use crate::transaction::Transaction;
 
 /// Runs statements with some settings. Threads may share one. Where this process has the database
@@ -139,7 +139,7 @@ impl Session {
     ) -> Result<Summary, QueryError> {
         let statement =
             Statement { cancelled: statement.cancelled.or(self.cancelled.as_ref()), ..*statement };
-        let mut id = None;
+        let (mut id, mut again) = (None, false);
         self.inner.retry(statement.cancelled, |place| match place {
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Own { .. } => match self.find_own(place) {
@@ -150,8 +150,11 @@ impl Session {
             },
             Place::Other(peer) => {
                 let id = id.get_or_insert_with(once);
-                match self.run_there(peer, &statement, id, sink) {
-                    Next::Continue(lost) => Next::Continue(known(lost)),
+                match self.run_there(peer, &statement, (id, again), sink) {
+                    Next::Continue(lost) => {
+                        again |= lost.sent;
+                        Next::Continue(known(lost))
+                    }
                     done => done,
                 }
             }
@@ -162,18 +165,16 @@ impl Session {
         &self,
         peer: &Peer,
         statement: &Statement<'_>,
-        id: &str,
+        (id, again): (&str, bool),
         sink: &mut dyn Sink,
     ) -> Next<Summary> {
-        let mut link = match peer.link() {
+        let mut link = match peer.link(statement.cancelled) {
             Ok(link) => link,
-            Err(lost) => return Next::Continue(lost),
+            Err(failure) => return next(Err(failure)),
         };
         let set = link.set(&self.options);
-        let ran = set.and_then(|()| link.run(peer, statement, Some(id), sink));
-        if !matches!(ran, Err(Failure::Lost(_))) {
-            peer.keep(link);
-        }
+        let ran = set.and_then(|()| link.run(peer, statement, (Some(id), again), sink));
+        peer.keep(link);
         next(ran)
     }
 
@@ -217,10 +218,16 @@ fn run_here(
     if let Some(flag) = cancelled {
         own = ended_by(&own, flag);
     }
-    if let Some(id) = id
-        && own.takes_once(text)?
-    {
-        own = own.with_once(id);
+    if let Some(id) = id {
+        let foreseen = own.foresee(text)?;
+        let committed = own.backend().committed_once(id);
+        if let Some(at) = committed.filter(|_| foreseen.changes) {
+            let (at, returns) = (at.get(), foreseen.returns);
+            return if returns { Err(result_lost(at)) } else { Ok(without_rows(at)) };
+        }
+        if foreseen.takes_once {
+            own = own.with_once(id);
+        }
     }
     own.stream(text, parameters, sink)
 }

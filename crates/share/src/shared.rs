@@ -11,20 +11,25 @@ use parking_lot::{Mutex, RwLock};
 use telar_db::import::import_tables;
 use telar_db::import::table::{TableImport, TableReport, unique_keys};
 use telar_db::maintenance::BackupOptions;
-use telar_db::query::{ErrorKind, Files, QueryError, Tables, UserFunction};
-use telar_db::{Database, Durability, Runtime, Settings, ValueMap};
+use telar_db::query::{
+    Counters, ErrorKind, Files, QueryError, StatementKind, Summary, Tables, UserFunction,
+};
+use telar_db::{CommitTs, Database, Durability, Runtime, Settings, ValueMap};
 
 use crate::functions::Functions;
 use crate::message::{Answer, Options, Request};
-use crate::owner::Owner;
-use crate::peer::{Failure, Lost, NotIn, Peer, next};
+use crate::owner::{GRACE, Owner};
+use crate::peer::{Failure, Flag, Lost, NotIn, Peer, is_set, next};
 use crate::session::Session;
 
 /// Time for which a database is waited for that nobody answers for: while it is opened elsewhere,
 /// its log is read.
 const WAIT: Duration = Duration::from_secs(60);
-/// The same, of one whose holder does not let others in, or closes it.
-const WAIT_SHORT: Duration = Duration::from_millis(500);
+/// The same, of one that is being closed: open transactions may hold it.
+const WAIT_CLOSING: Duration = Duration::from_secs(10);
+/// The same, of one whose holder does not let others in. What the lock file says may be about to
+/// change.
+const WAIT_ALONE: Duration = Duration::from_millis(500);
 /// Owners that are tried for one statement.
 const TRIES_MAX: u32 = 10;
 
@@ -52,6 +57,22 @@ pub enum Error {
         path: PathBuf,
         /// Why.
         source: std::io::Error,
+    },
+    /// The process that has it open cannot be connected to.
+    #[error("{} is open in another process, which cannot be connected to: {source}",
+            path.display())]
+    Unconnected {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The folder is not there any more, or holds another database than it did.
+    #[error("{} does not hold the database any more that was opened there: it was moved, removed \
+             or replaced", path.display())]
+    Gone {
+        /// The folder.
+        path: PathBuf,
     },
     /// It was given up from outside.
     #[error("the opening was interrupted")]
@@ -117,6 +138,10 @@ pub(crate) struct Inner {
     place: RwLock<Arc<Place>>,
     /// Held while the place changes.
     moving: Mutex<()>,
+    /// It is being closed: nobody looks for it any more.
+    closing: AtomicBool,
+    /// The identity of the database, as its file says; none in memory.
+    identity: Option<Vec<u8>>,
 }
 
 /// An open database. Clones are the same.
@@ -139,7 +164,39 @@ pub(crate) fn closed() -> QueryError {
 pub(crate) fn unknown() -> QueryError {
     let text = "the process that had the database open has ended, and nobody knows whether this was \
                 committed: look whether it was, and run it again";
-    QueryError::runtime(ErrorKind::DatabaseUnavailable, "OwnerEnded", text)
+    QueryError::runtime(ErrorKind::DatabaseUnavailable, "UnknownOutcome", text)
+}
+
+/// The error of a request that the process that has the database does not answer.
+pub(crate) fn silent() -> QueryError {
+    let text = "the process that has the database open does not answer, and nobody knows whether this \
+                is committed: look whether it was";
+    QueryError::runtime(ErrorKind::DatabaseUnavailable, "UnknownOutcome", text)
+}
+
+/// The error of a statement that was committed, of which the rows are lost.
+pub(crate) fn result_lost(at: u64) -> QueryError {
+    let text = format!(
+        "the process that had the database open has ended after this was committed, at {at}: its \
+         rows are lost"
+    );
+    QueryError::runtime(ErrorKind::DatabaseUnavailable, "ResultLost", text)
+}
+
+/// What is known of a statement without rows that was committed by a process that has ended.
+pub(crate) fn without_rows(at: u64) -> Summary {
+    Summary {
+        kind: StatementKind::Write,
+        counters: Counters::default(),
+        at: CommitTs::from_raw(at),
+        plan: None,
+        notifications: Vec::new(),
+    }
+}
+
+/// The error of what was ended from outside before it was sent.
+pub(crate) fn terminated() -> QueryError {
+    QueryError::runtime(ErrorKind::Terminated, "Terminated", "it was ended from outside")
 }
 
 impl Shared {
@@ -160,10 +217,16 @@ impl Shared {
         opening: Opening,
         cancelled: Option<&Arc<AtomicBool>>,
     ) -> Result<Self, Error> {
+        let mut opening = opening;
+        // The current folder may be another one when the database is looked for again.
+        opening.path = opening.path.map(|path| std::path::absolute(&path).unwrap_or(path));
         let functions = Arc::default();
-        let place = settle(&opening, &functions, cancelled)?;
-        let place = RwLock::new(Arc::new(place));
-        Ok(Self(Arc::new(Inner { opening, functions, place, moving: Mutex::default() })))
+        let closing = AtomicBool::new(false);
+        let wanted = Wanted { opening: &opening, functions: &functions, identity: None };
+        let place = wanted.settle(cancelled, &closing)?;
+        let identity = opening.path.as_ref().and_then(|path| identity_of(path));
+        let (place, moving) = (RwLock::new(Arc::new(place)), Mutex::default());
+        Ok(Self(Arc::new(Inner { opening, functions, place, moving, closing, identity })))
     }
 
     /// Whether this process has the database open itself.
@@ -191,11 +254,12 @@ impl Shared {
     /// # Errors
     /// If the checkpoint cannot be written: nothing that was committed is lost.
     pub fn close(&self) -> Result<(), telar_db::Error> {
+        self.0.closing.store(true, Ordering::SeqCst);
         let _moving = self.0.moving.lock();
         let place = std::mem::replace(&mut *self.0.place.write(), Arc::new(Place::Closed));
         let Place::Own { database, owner, .. } = &*place else { return Ok(()) };
-        if let Some(owner) = owner.lock().take() {
-            owner.stop();
+        if let Some(mut owner) = owner.lock().take() {
+            owner.stop(GRACE);
         }
         database.clone().close()
     }
@@ -213,7 +277,7 @@ impl Shared {
             Place::Own { database, .. } => next(here(database).map_err(Failure::Query)),
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Other(peer) => next(
-                peer.ask(&request())
+                peer.ask(&request(), None)
                     .and_then(|answer| there(answer).ok_or_else(|| Failure::Query(lost()))),
             ),
         })
@@ -273,15 +337,13 @@ impl Shared {
                     return next(done.map_err(Failure::Query));
                 }
             };
-            let mut link = match peer.link() {
+            let mut link = match peer.link(cancelled) {
                 Ok(link) => link,
-                Err(lost) => return next(Err(Failure::Lost(lost))),
+                Err(failure) => return next(Err(failure)),
             };
             let Some(tables) = tables.take() else { return next(Err(Failure::Query(unknown()))) };
             let done = link.load(peer, tables, cancelled);
-            if !matches!(done, Err(Failure::Lost(_))) {
-                peer.keep(link);
-            }
+            peer.keep(link);
             next(done)
         })
     }
@@ -298,20 +360,18 @@ impl Shared {
         function: &Arc<dyn UserFunction>,
     ) -> Result<(), QueryError> {
         let range = function.arguments();
-        let functions = &self.0.functions;
-        self.0.retry(None, |place| {
+        // Known before it is there, so that whoever opens the database meanwhile adds it, too.
+        let before = self.0.functions.add(name, function);
+        let added = self.0.retry(None, |place| {
             next(match place {
                 Place::Closed => Err(Failure::Query(closed())),
                 Place::Own { runtime, .. } => {
                     runtime.add_function(name, Arc::clone(function)).map_err(Failure::Query)
                 }
-                Place::Other(peer) => {
-                    peer.add_function(name, (*range.start(), *range.end()), functions)
-                }
+                Place::Other(peer) => peer.add_function(name, (*range.start(), *range.end()), None),
             })
-        })?;
-        functions.add(name, function);
-        Ok(())
+        });
+        added.inspect_err(|_| self.0.functions.take_back(name, before))
     }
 }
 
@@ -324,13 +384,8 @@ fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
 }
 
-fn interrupted(flag: Option<&Arc<AtomicBool>>) -> Result<(), QueryError> {
-    // ORDERING: relaxed: it is asked again and again.
-    if flag.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-        let text = "it was ended from outside";
-        return Err(QueryError::runtime(ErrorKind::Terminated, "Terminated", text));
-    }
-    Ok(())
+fn interrupted(flag: Flag<'_>) -> Result<(), QueryError> {
+    if is_set(flag) { Err(terminated()) } else { Ok(()) }
 }
 
 impl Inner {
@@ -354,10 +409,12 @@ impl Inner {
             if lost.unknown || lost.rows {
                 return Err(unknown());
             }
-            recovered?;
+            // Who was asked may have done it, and who could say so is not found.
+            let found = |e: QueryError| if lost.sent { unknown() } else { e };
+            recovered.map_err(found)?;
         }
         let text = "one process after the other that had the database open has ended";
-        Err(QueryError::runtime(ErrorKind::DatabaseUnavailable, "OwnerEnded", text))
+        Err(QueryError::runtime(ErrorKind::DatabaseUnavailable, "Locked", text))
     }
 
     /// Finds the database again after the process that had it is gone: opens it, or is let in by
@@ -371,16 +428,13 @@ impl Inner {
         if !Arc::ptr_eq(lost, &self.place()) {
             return Ok(());
         }
-        let settled = settle(&self.opening, &self.functions, cancelled);
-        let place = settled.map_err(|e| match e {
-            Error::Interrupted => QueryError::runtime(
-                ErrorKind::Terminated,
-                "Terminated",
-                "it was ended from outside",
-            ),
+        let Self { opening, functions, identity, .. } = self;
+        let wanted = Wanted { opening, functions, identity: identity.as_deref() };
+        let place = wanted.settle(cancelled, &self.closing).map_err(|e| match e {
+            Error::Interrupted => terminated(),
             other => {
                 let text = format!("the process that had the database open has ended, and {other}");
-                QueryError::runtime(ErrorKind::DatabaseUnavailable, "OwnerEnded", text)
+                QueryError::runtime(ErrorKind::DatabaseUnavailable, "Locked", text)
             }
         })?;
         *self.place.write() = Arc::new(place);
@@ -388,47 +442,72 @@ impl Inner {
     }
 }
 
-/// Opens the database, or is let in by the process that has it.
-fn settle(
-    opening: &Opening,
-    functions: &Arc<Functions>,
-    cancelled: Option<&Arc<AtomicBool>>,
-) -> Result<Place, Error> {
-    let Opening { path, settings, shared, .. } = opening;
-    let Some(path) = path else {
-        return own(opening, Database::in_memory(*settings)?, functions);
-    };
-    let mut settings = *settings;
-    settings.shared = *shared;
-    let durable = settings.durability == Durability::Full;
-    let began = Instant::now();
-    let mut pause = Duration::from_millis(1);
-    loop {
-        let (error, wait) = match Database::open(path, settings) {
-            Ok(database) => return own(opening, database, functions),
-            Err(error @ telar_db::Error::Locked { .. }) if !shared => return Err(error.into()),
-            Err(error) => match error {
-                telar_db::Error::Locked { shares, .. } => {
-                    (error, if shares { WAIT } else { WAIT_SHORT })
-                }
-                _ => return Err(error.into()),
-            },
+/// What tells the database of a folder from every other one.
+fn identity_of(path: &Path) -> Option<Vec<u8>> {
+    std::fs::read(path.join("IDENTITY")).ok()
+}
+
+/// A database that is looked for.
+struct Wanted<'w> {
+    opening: &'w Opening,
+    functions: &'w Arc<Functions>,
+    /// Of one that was open before: no other one will do, and none is made.
+    identity: Option<&'w [u8]>,
+}
+
+impl Wanted<'_> {
+    /// Opens the database, or is let in by the process that has it.
+    fn settle(&self, flag: Flag<'_>, closing: &AtomicBool) -> Result<Place, Error> {
+        let Opening { path, settings, shared, .. } = self.opening;
+        let Some(path) = path else {
+            return own(self.opening, Database::in_memory(*settings)?, self.functions);
         };
-        if interrupted(cancelled).is_err() {
-            return Err(Error::Interrupted);
-        }
-        match Peer::connect(path, durable, functions) {
-            Ok(peer) => return Ok(Place::Other(peer)),
-            Err(NotIn::Refused(reason)) => {
-                return Err(Error::Refused { path: path.clone(), reason });
+        let mut settings = *settings;
+        settings.shared = *shared;
+        let durable = settings.durability == Durability::Full;
+        // What the lock file says, and since when.
+        let mut seen = (None, Instant::now());
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if self.identity.is_some() && self.identity != identity_of(path).as_deref() {
+                return Err(Error::Gone { path: path.clone() });
             }
-            Err(NotIn::Nobody) => {}
+            let error = match Database::open(path, settings) {
+                Ok(database) => return own(self.opening, database, self.functions),
+                Err(error) => error,
+            };
+            let wait = match &error {
+                telar_db::Error::Locked { .. } if !shared => return Err(error.into()),
+                telar_db::Error::Locked { shares: true, .. } => WAIT,
+                telar_db::Error::Locked { holder, .. } if holder.starts_with("closed") => {
+                    WAIT_CLOSING
+                }
+                telar_db::Error::Locked { .. } => WAIT_ALONE,
+                _ => return Err(error.into()),
+            };
+            if seen.0 != Some(wait) {
+                seen = (Some(wait), Instant::now());
+            }
+            match Peer::connect(path, durable, self.functions, flag) {
+                Ok(peer) => return Ok(Place::Other(peer)),
+                Err(NotIn::Refused(reason)) => {
+                    return Err(Error::Refused { path: path.clone(), reason });
+                }
+                Err(NotIn::Failed(source)) => {
+                    return Err(Error::Unconnected { path: path.clone(), source });
+                }
+                Err(NotIn::Interrupted) => return Err(Error::Interrupted),
+                Err(NotIn::Nobody) => {}
+            }
+            if is_set(flag) || closing.load(Ordering::SeqCst) {
+                return Err(Error::Interrupted);
+            }
+            if seen.1.elapsed() > wait {
+                return Err(error.into());
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
         }
-        if began.elapsed() > wait {
-            return Err(error.into());
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
 }
 

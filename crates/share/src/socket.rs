@@ -30,12 +30,13 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the other end is a process of this user, or of the administrator.
+/// Whether the other end is a process of this user. That of the administrator is none: what it wrote
+/// as the next owner would be the administrator's.
 pub(crate) fn is_of(stream: &UnixStream, user: u32) -> bool {
     #[cfg(target_os = "linux")]
     {
         let Ok(peer) = rustix::net::sockopt::socket_peercred(stream) else { return false };
-        peer.uid.as_raw() == user || peer.uid.is_root()
+        peer.uid.as_raw() == user
     }
     // Elsewhere the permissions of the socket have to do.
     #[cfg(not(target_os = "linux"))]

@@ -9,7 +9,7 @@ use telar_graph::CommitTs;
 use crate::message::{Answer, Request};
 use crate::peer::{Failure, Link, Lost, next};
 use crate::session::{Session, misunderstood, once};
-use crate::shared::{Place, Statement, closed};
+use crate::shared::{Place, Statement, closed, silent, terminated, unknown};
 
 /// Several statements in one transaction; each sees what those before it did. Dropping it undoes
 /// everything.
@@ -34,6 +34,8 @@ struct There {
     id: String,
     /// The connection in which it is open; gone once it was lost.
     link: Option<Link>,
+    /// Whether the next owner can be asked whether it was committed.
+    takes_once: bool,
 }
 
 impl Transaction {
@@ -44,18 +46,23 @@ impl Transaction {
     pub(crate) fn there(session: &Session) -> Result<Self, Failure> {
         let place = session.inner.place();
         let Place::Other(peer) = &*place else { return Err(Failure::Lost(Lost::default())) };
-        let mut link = peer.link().map_err(Failure::Lost)?;
+        let cancelled = session.cancelled.as_ref();
+        let mut link = peer.link(cancelled)?;
         let id = once();
         link.set(&session.options)?;
-        let answer = link.ask(&Request::Begin { once: id.clone() });
-        if let Err(Failure::Query(_)) = answer {
+        if let Err(failure) = link.ask(&Request::Begin { once: id.clone() }, cancelled) {
             peer.keep(link);
-            return answer.map(|_| unreachable!("INVARIANT: it is an error"));
+            // What was begun there ends with the connection.
+            return Err(match failure {
+                Failure::Lost(_) => Failure::Lost(Lost::default()),
+                Failure::Silent => Failure::Query(terminated()),
+                query => query,
+            });
         }
-        answer?;
         let link = Some(link);
         let session = session.clone();
-        Ok(Self(State::There(Box::new(There { session, place, id, link }))))
+        let takes_once = true;
+        Ok(Self(State::There(Box::new(There { session, place, id, link, takes_once }))))
     }
 
     /// Runs a statement, and hands its rows to `sink`: see [`QueryTransaction::stream`].
@@ -107,31 +114,35 @@ impl There {
         let Some(link) = &mut self.link else { return Err(Lost::in_transaction()) };
         let cancelled = statement.cancelled.or(self.session.cancelled.as_ref());
         let statement = Statement { cancelled, ..*statement };
-        match link.run(peer, &statement, None, sink) {
-            Ok(summary) => Ok(summary),
-            Err(Failure::Query(error)) => Err(error),
-            Err(Failure::Lost(_)) => {
-                self.link = None;
-                // What is asked next is asked of who has it then.
-                self.session.inner.recover(&self.place, cancelled)?;
+        let failure = match link.run(peer, &statement, (None, false), sink) {
+            Ok(summary) => return Ok(summary),
+            Err(Failure::Query(error)) => return Err(error),
+            Err(failure) => failure,
+        };
+        self.link = None;
+        match failure {
+            Failure::Lost(lost) => {
+                self.takes_once &= !lost.unknown;
+                // What is asked next is asked of who has it then, if there is anybody.
+                let _ = self.session.inner.recover(&self.place, cancelled);
                 Err(Lost::in_transaction())
             }
+            // It is undone when the owner goes on.
+            _ => Err(terminated()),
         }
     }
 
     fn commit(mut self) -> Result<CommitTs, QueryError> {
         let Place::Other(peer) = &*self.place else { return Err(closed()) };
         let Some(mut link) = self.link.take() else { return Err(Lost::in_transaction()) };
-        match link.ask(&Request::Commit) {
-            Ok(Answer::Committed(Some(ts))) => {
-                peer.keep(link);
-                Ok(CommitTs::from_raw(ts))
-            }
+        let answer = link.ask(&Request::Commit, self.session.cancelled.as_ref());
+        peer.keep(link);
+        match answer {
+            Ok(Answer::Committed(Some(ts))) => Ok(CommitTs::from_raw(ts)),
             Ok(_) => Err(misunderstood()),
-            Err(Failure::Query(error)) => {
-                peer.keep(link);
-                Err(error)
-            }
+            Err(Failure::Query(error)) => Err(error),
+            Err(Failure::Silent) => Err(silent()),
+            Err(Failure::Lost(_)) if !self.takes_once => Err(unknown()),
             Err(Failure::Lost(_)) => self.was_committed(),
         }
     }
@@ -139,8 +150,9 @@ impl There {
     /// Asks the next process that has the database whether it was committed.
     fn was_committed(&self) -> Result<CommitTs, QueryError> {
         let inner = &self.session.inner;
-        inner.recover(&self.place, None)?;
-        let found = inner.retry(None, |place| {
+        let cancelled = self.session.cancelled.as_ref();
+        inner.recover(&self.place, cancelled).map_err(|_| unknown())?;
+        let found = inner.retry(cancelled, |place| {
             next(match place {
                 Place::Closed => Err(Failure::Query(closed())),
                 Place::Own { .. } => {
@@ -149,22 +161,22 @@ impl There {
                 }
                 Place::Other(peer) => {
                     let request = Request::Committed { id: self.id.clone() };
-                    peer.ask(&request).and_then(|answer| match answer {
+                    peer.ask(&request, cancelled).and_then(|answer| match answer {
                         Answer::Committed(found) => Ok(found),
                         _ => Err(Failure::Query(misunderstood())),
                     })
                 }
             })
-        })?;
+        });
+        let found = found.map_err(|_| unknown())?;
         found.map(CommitTs::from_raw).ok_or_else(Lost::in_transaction)
     }
 
     fn rollback(mut self) {
         let Place::Other(peer) = &*self.place else { return };
         let Some(mut link) = self.link.take() else { return };
-        // An owner that is gone has undone it.
-        if link.ask(&Request::Rollback).is_ok() {
-            peer.keep(link);
-        }
+        // An owner that is gone has undone it, and one that hangs will when it goes on.
+        let _ = link.ask(&Request::Rollback, self.session.cancelled.as_ref());
+        peer.keep(link);
     }
 }

@@ -8,12 +8,15 @@
 //! (`codec`). Both ends are of one version of this crate: the first frame of each says so.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+use crate::inherited::Inherited;
 
 /// Bytes of frames that are kept for the next one.
 const KEPT_BYTES: usize = 1 << 20;
@@ -25,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(50);
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct Wire {
+    // Dropped first: the number of the file is free afterwards.
+    _inherited: Inherited,
     stream: UnixStream,
     /// What came: frames from `at` on.
     input: Vec<u8>,
@@ -46,7 +51,10 @@ fn invalid(text: &str) -> io::Error {
 impl Wire {
     pub(crate) fn new(stream: UnixStream) -> io::Result<Self> {
         stream.set_read_timeout(Some(LOOK))?;
-        Ok(Self { stream, input: Vec::new(), at: 0, output: Vec::new() })
+        stream.set_write_timeout(Some(LOOK))?;
+        let inherited = Inherited::new(stream.as_raw_fd());
+        let (input, output) = (Vec::new(), Vec::new());
+        Ok(Self { _inherited: inherited, stream, input, at: 0, output })
     }
 
     /// The socket, for another thread.
@@ -86,9 +94,19 @@ impl Wire {
         Ok(())
     }
 
-    /// Sends what was put.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        let done = self.stream.write_all(&self.output);
+    /// Sends what was put. `look` is called again and again while the other end does not read; an
+    /// error that it returns ends the sending, and the connection is of no use any more.
+    pub(crate) fn flush(&mut self, look: &mut dyn FnMut() -> io::Result<()>) -> io::Result<()> {
+        let mut sent = 0;
+        let mut done = Ok(());
+        while done.is_ok() && sent < self.output.len() {
+            match self.stream.write(&self.output[sent..]) {
+                Ok(0) => done = Err(ErrorKind::WriteZero.into()),
+                Ok(bytes) => sent += bytes,
+                Err(e) if is_pause(&e) => done = look(),
+                Err(e) => done = Err(e),
+            }
+        }
         self.output.clear();
         if self.output.capacity() > KEPT_BYTES {
             self.output = Vec::new();
@@ -97,9 +115,13 @@ impl Wire {
     }
 
     /// Sends a frame without a body.
-    pub(crate) fn send<T: Serialize>(&mut self, head: &T) -> io::Result<()> {
+    pub(crate) fn send<T: Serialize>(
+        &mut self,
+        head: &T,
+        look: &mut dyn FnMut() -> io::Result<()>,
+    ) -> io::Result<()> {
         self.put(head, |_| Ok::<(), io::Error>(()))?;
-        self.flush()
+        self.flush(look)
     }
 
     /// The next frame. `look` is called again and again while there is none; an error that it
@@ -149,9 +171,8 @@ impl Wire {
                 self.at = 0;
             }
             let have = self.input.len();
-            // As much as is there already, so that a length that lies costs nothing.
-            let room = (wanted - have).clamp(4096, CHUNK_BYTES.max(have));
-            self.input.resize(have + room, 0);
+            // Little at a time, so that a length that lies costs nothing.
+            self.input.resize(have + (wanted - have).clamp(4096, CHUNK_BYTES), 0);
             let read = self.stream.read(&mut self.input[have..]);
             self.input.truncate(have + read.as_ref().map_or(0, |read| *read));
             match read {
@@ -166,6 +187,16 @@ impl Wire {
         }
         Ok(())
     }
+}
+
+/// True if a socket was waited for as long as [`LOOK`], or a signal came.
+fn is_pause(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted)
+}
+
+/// Waits, however long it takes.
+pub(crate) fn forever() -> io::Result<()> {
+    Ok(())
 }
 
 /// Waits as long as nobody has set the flag.
@@ -199,16 +230,16 @@ mod tests {
                 Ok::<(), io::Error>(())
             })
             .unwrap();
-            a.flush().unwrap();
-            a.send(&"three").unwrap();
+            a.flush(&mut forever).unwrap();
+            a.send(&"three", &mut forever).unwrap();
         });
-        let mut next = || b.receive::<String>(&mut || Ok(())).unwrap();
+        let mut next = || b.receive::<String>(&mut forever).unwrap();
         let (one, two, three) = (next(), next(), next());
         assert_eq!((one.head.as_str(), one.body), ("one", vec![1, 2, 3]));
         assert_eq!((two.head.as_str(), two.body.len()), ("two", 3_000_000));
         assert_eq!((three.head.as_str(), three.body.len()), ("three", 0));
         sender.join().unwrap();
-        let end = b.receive::<String>(&mut || Ok(())).map(|_| ());
+        let end = b.receive::<String>(&mut forever).map(|_| ());
         assert_eq!(end.unwrap_err().kind(), ErrorKind::UnexpectedEof);
     }
 
@@ -222,9 +253,22 @@ mod tests {
             a.write_all(&[1; 64]).unwrap();
             drop(a);
             let mut wire = Wire::new(b).unwrap();
-            assert!(wire.receive::<String>(&mut || Ok(())).is_err(), "{all} {head}");
+            assert!(wire.receive::<String>(&mut forever).is_err(), "{all} {head}");
             assert!(wire.input.capacity() < 1 << 20);
         }
+    }
+
+    #[test]
+    fn sending_to_one_who_does_not_read_ends_when_it_is_not_wanted_any_more() {
+        let (a, _b) = UnixStream::pair().unwrap();
+        let mut a = Wire::new(a).unwrap();
+        a.put(&"long", |body| {
+            body.extend(vec![0; 8 << 20]);
+            Ok::<(), io::Error>(())
+        })
+        .unwrap();
+        let flag = AtomicBool::new(true);
+        assert_eq!(a.flush(&mut until(&flag)).unwrap_err().kind(), ErrorKind::TimedOut);
     }
 
     #[test]

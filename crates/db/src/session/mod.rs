@@ -30,6 +30,7 @@ use telar_query::{
 use crate::backend::Backend;
 use crate::runtime::Runtime;
 
+pub use once::Foreseen;
 pub use transaction::QueryTransaction;
 
 /// Time that a write waits, unless it is said, for a transaction that has written the same.
@@ -74,6 +75,8 @@ pub struct Session {
     tables: Option<Arc<Tables>>,
     /// Id of what commits once.
     once: Option<Arc<str>>,
+    /// What keeps no id is not refused.
+    once_if_possible: bool,
     /// Threads of its own, not those of the runtime.
     workers: Option<Arc<Workers>>,
     host: Option<Arc<dyn Host>>,
@@ -118,6 +121,7 @@ impl Session {
             read_only: false,
             tables: None,
             once: None,
+            once_if_possible: false,
             workers: None,
             host: None,
             origin: Arc::default(),

@@ -11,8 +11,20 @@ use std::sync::Arc;
 use telar_query::{ErrorKind, Limits, Phase, Prepared, QueryError};
 
 use super::Session;
-use super::plan::Planned;
+use super::plan::{Planned, changes};
 use crate::backend::BackendTransaction;
+
+/// What can be said of a statement before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Foreseen {
+    /// It can [commit once](Session::with_once): it is not a change of indexes and constraints, a
+    /// command for the server, or of those that commit several times.
+    pub takes_once: bool,
+    /// It may change the graph, or indexes and constraints.
+    pub changes: bool,
+    /// It returns columns.
+    pub returns: bool,
+}
 
 /// What of a statement keeps it from committing once.
 fn refused(plan: &Prepared) -> Option<&'static str> {
@@ -51,33 +63,56 @@ impl Session {
         Self { once: Some(id.into()), ..self }
     }
 
-    /// Whether a statement can [commit once](Self::with_once): it is not a change of indexes and
-    /// constraints, a command for the server, or of those that commit several times.
+    /// As [`with_once`](Self::with_once), for [transactions](Self::begin) that may also do what keeps
+    /// no id, such as changes of indexes: those are not committed once.
+    #[must_use]
+    pub fn with_once_if_possible(self, id: impl Into<Arc<str>>) -> Self {
+        Self { once: Some(id.into()), once_if_possible: true, ..self }
+    }
+
+    /// What can be said of a statement before it runs.
     ///
     /// # Errors
     /// Whatever is wrong with the statement before it runs.
     ///
     /// *Cost*: that of preparing it, once; the plan is kept.
-    pub fn takes_once(&self, text: &str) -> Result<bool, QueryError> {
+    pub fn foresee(&self, text: &str) -> Result<Foreseen, QueryError> {
         let (deadline, scratch) = (self.deadline(), self.scratch());
         let limits = Limits { deadline, scratch, ..self.limits.clone() };
         // It does not run yet: nobody is to see it, or to end it.
         let plan = self.plan(text, Planned { graph: None, limits: &limits, list: &|_| () })?;
-        Ok(plan.explains() || refused(&plan).is_none())
+        Ok(Foreseen {
+            takes_once: plan.explains() || refused(&plan).is_none(),
+            changes: changes(&plan),
+            returns: plan.columns().next().is_some(),
+        })
     }
 
     /// Begins a transaction of the backend, with the id if there is one.
     pub(super) fn begin_transaction(&self) -> Result<Box<dyn BackendTransaction>, QueryError> {
         let mut transaction = self.backend.begin(self.isolation)?;
-        if let Some(id) = &self.once {
+        if let Some(id) = self.once.as_ref().filter(|_| !self.once_if_possible) {
             transaction.commit_once(id)?;
         }
         Ok(transaction)
     }
 
+    /// Gives a transaction that is about to be committed the id that it may have.
+    pub(super) fn name_transaction(
+        &self,
+        transaction: &mut dyn BackendTransaction,
+    ) -> Result<(), QueryError> {
+        match &self.once {
+            Some(id) if self.once_if_possible && !transaction.changes_schema() => {
+                transaction.commit_once(id)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what a transaction with an id cannot do.
     pub(super) fn check_once(&self, plan: &Prepared) -> Result<(), QueryError> {
-        if self.once.is_none() || plan.explains() {
+        if self.once.is_none() || self.once_if_possible || plan.explains() {
             return Ok(());
         }
         let Some(what) = refused(plan) else { return Ok(()) };

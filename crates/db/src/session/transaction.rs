@@ -234,7 +234,8 @@ impl QueryTransaction {
             let message = "a statement of this transaction has failed: nothing can be committed";
             return Err(QueryError::runtime(ErrorKind::Semantic, "TransactionFailed", message));
         }
-        let Self { transaction, session, deadline, listed, .. } = self;
+        let Self { mut transaction, session, deadline, listed, .. } = self;
+        session.name_transaction(&mut *transaction)?;
         let terminated = Some(listed.flag());
         let limits = Limits { terminated, deadline, ..session.limits.clone() };
         let committed = commit(transaction, &limits, Some(listed));

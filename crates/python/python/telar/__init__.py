@@ -29,12 +29,12 @@ from ._telar import (
     LockedError,
     MemoryLimitError,
     Node,
-    OwnerEndedError,
     Path,
     Point,
     ReadOnlyError,
     Relationship,
     Result,
+    ResultLostError,
     Row,
     Session,
     StatementError,
@@ -44,6 +44,7 @@ from ._telar import (
     TimeLimitError,
     Token,
     Transaction,
+    UnknownOutcomeError,
     __version__,
     open,
 )
@@ -62,12 +63,12 @@ __all__ = [
     "LockedError",
     "MemoryLimitError",
     "Node",
-    "OwnerEndedError",
     "Path",
     "Point",
     "ReadOnlyError",
     "Relationship",
     "Result",
+    "ResultLostError",
     "Row",
     "Session",
     "StatementError",
@@ -77,6 +78,7 @@ __all__ = [
     "TimeLimitError",
     "Token",
     "Transaction",
+    "UnknownOutcomeError",
     "__version__",
     "open",
 ]
@@ -90,5 +92,7 @@ def _point(coordinates, srid):
 # A child of this process must not use what its parent has opened, and the end of the program closes
 # what is open.
 if hasattr(_os, "register_at_fork"):
-    _os.register_at_fork(after_in_child=_telar.forked)
+    _os.register_at_fork(
+        before=_telar.forking, after_in_parent=_telar.went_on, after_in_child=_telar.forked
+    )
 _atexit.register(_telar.close_all)

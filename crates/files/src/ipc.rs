@@ -5,7 +5,6 @@
 //! take as much memory as a damaged length asks for, and end the program where there is not as
 //! much.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
@@ -27,9 +26,14 @@ const CONTINUATION: [u8; 4] = [0xff; 4];
 /// Most bytes of a batch once it is decompressed.
 const BATCH_BYTES_MAX: u64 = 1 << 30;
 
+/// Bytes of a file, or of memory.
+pub(crate) trait Source: Read + Seek + Send {}
+
+impl<S: Read + Seek + Send> Source for S {}
+
 /// Messages of a stream.
 struct Messages {
-    text: BufReader<File>,
+    text: BufReader<Box<dyn Source>>,
     /// Bytes that are left of the file.
     left: u64,
     decoder: StreamDecoder,
@@ -46,19 +50,19 @@ fn broken(what: impl Into<String>) -> io::Error {
 }
 
 impl Messages {
-    fn new(mut file: File) -> io::Result<Self> {
-        let mut left = file.metadata()?.len();
-        let mut text = BufReader::new(file.try_clone()?);
+    fn new(mut source: Box<dyn Source>) -> io::Result<Self> {
+        let mut left = source.seek(SeekFrom::End(0))?;
+        source.rewind()?;
+        let mut text = BufReader::new(source);
         if text.fill_buf()?.starts_with(MAGIC) {
             let mut end = [0; MAGIC.len()];
-            let back = file.seek(SeekFrom::End(-(MAGIC.len() as i64)));
-            back.and_then(|_| file.read_exact(&mut end))?;
+            let back = text.seek(SeekFrom::End(-(MAGIC.len() as i64)));
+            back.and_then(|_| text.read_exact(&mut end))?;
             if end != *MAGIC || left < 2 * MAGIC_BYTES {
                 return Err(broken("the file is cut off"));
             }
-            file.seek(SeekFrom::Start(MAGIC_BYTES))?;
+            text.seek(SeekFrom::Start(MAGIC_BYTES))?;
             left -= MAGIC_BYTES;
-            text = BufReader::new(file);
         }
         let (decoder, bytes) = (StreamDecoder::new(), Buffer::from_vec(Vec::<u8>::new()));
         let (begun, ended) = (false, false);
@@ -173,9 +177,9 @@ pub(crate) struct IpcReader {
 }
 
 impl IpcReader {
-    pub(crate) fn new(file: File, name: &str) -> Result<Self, QueryError> {
+    pub(crate) fn new(source: impl Source + 'static, name: &str) -> Result<Self, QueryError> {
         guarded(name, || {
-            let mut messages = Messages::new(file).map_err(|e| failed(name, e))?;
+            let mut messages = Messages::new(Box::new(source)).map_err(|e| failed(name, e))?;
             messages.first = messages.next(name)?;
             let schema = messages.decoder.schema();
             let schema = schema.ok_or_else(|| failed(name, "the file is not Arrow IPC"))?;

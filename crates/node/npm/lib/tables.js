@@ -1,0 +1,96 @@
+'use strict';
+
+// Arrow and results as parameters, and as tables that become nodes and relationships.
+
+const native = require('./native.js');
+const { checked } = require('./errors.js');
+const { encodeParameters, encodeValue } = require('./encode.js');
+
+/** Arrow IPC bytes that are a table, where bytes alone would be a byte string. */
+class ArrowTable {
+  constructor(bytes) {
+    this.bytes = bytes;
+  }
+}
+
+/** Whether it is a table or record batch of the package apache-arrow. */
+function isArrow(value) {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    typeof value.numRows === 'number' &&
+    typeof value.schema === 'object' &&
+    Array.isArray(value.schema?.fields) &&
+    (Array.isArray(value.batches) || typeof value.data === 'object')
+  );
+}
+
+/** A table of Arrow: of IPC bytes, a file or a stream, or of a table of apache-arrow. */
+function fromArrow(given) {
+  if (given instanceof ArrowTable) return given;
+  if (given instanceof Uint8Array) return new ArrowTable(given);
+  if (given instanceof ArrayBuffer) return new ArrowTable(new Uint8Array(given));
+  if (!isArrow(given)) {
+    throw new TypeError('fromArrow takes Arrow IPC bytes, or a table of apache-arrow');
+  }
+  let arrow;
+  try {
+    arrow = require('apache-arrow');
+  } catch (error) {
+    const text = 'the package apache-arrow is not installed beside telar: give tableToIPC(table)';
+    throw new TypeError(text, { cause: error });
+  }
+  const table = Array.isArray(given.batches) ? given : new arrow.Table([given]);
+  return new ArrowTable(arrow.tableToIPC(table));
+}
+
+/** The rows of something that is a table as it is; null if it is none. */
+function rowsOf(value) {
+  if (typeof value !== 'object' || value === null) return null;
+  const { Result, heldOf } = require('./result.js');
+  if (value instanceof Result) return native.Rows.ofResult(heldOf(value));
+  if (value instanceof ArrowTable) return native.Rows.ofIpc(value.bytes);
+  if (isArrow(value)) return native.Rows.ofIpc(fromArrow(value).bytes);
+  return null;
+}
+
+/** The rows of a table that is to become nodes or relationships. */
+function tableRows(table) {
+  if (table instanceof Uint8Array) return native.Rows.ofIpc(table);
+  const rows = rowsOf(table);
+  if (rows !== null) return rows;
+  if (typeof table !== 'object' || table === null) {
+    throw new TypeError('a table is Arrow, a result, an object of columns or an array of objects');
+  }
+  return checked(native.Rows.ofValue(encodeValue(table, 'the table')));
+}
+
+const NONE = new Uint8Array(0);
+
+/** Calls `use` with parameters as the native side takes them: bytes, and tables or null. */
+function withParameters(given, use) {
+  if (given === undefined || given === null) return use(NONE, null);
+  if (typeof given !== 'object' || Array.isArray(given)) {
+    throw new TypeError('parameters are an object, from names to values');
+  }
+  const entries = given instanceof Map ? [...given] : Object.entries(given);
+  let tables = null;
+  let plain = entries;
+  for (const entry of entries) {
+    const [name, value] = entry;
+    if (typeof name !== 'string') {
+      throw new TypeError(`names of parameters are strings, and ${String(name)} is not`);
+    }
+    const rows = rowsOf(value);
+    if (rows === null) continue;
+    if (tables === null) {
+      tables = new native.Tables();
+      plain = [...entries];
+    }
+    tables.add(name, rows);
+    plain.splice(plain.indexOf(entry), 1);
+  }
+  return use(encodeParameters(plain), tables);
+}
+
+module.exports = { ArrowTable, fromArrow, tableRows, withParameters };

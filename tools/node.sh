@@ -89,7 +89,7 @@ cd "$clean"
 files=("$@")
 if ((${#files[@]} == 0)); then files=($(cd tests && printf '%s\n' *.test.mjs)); fi
 status=0
-TELAR_ROOT=$root timeout 900 node --test --test-timeout 240000 --test-concurrency 1 \
+TELAR_ROOT=$root timeout 900 node --expose-gc --test --test-timeout 240000 --test-concurrency 1 \
     --test-reporter spec --test-reporter-destination stdout \
     --test-reporter tap --test-reporter-destination results.tap "${files[@]/#/tests/}" || status=$?
 awk '/^# pass / { passed = $3 } /^# (fail|cancelled) / { failed += $3 }

@@ -25,10 +25,10 @@ impl Texts {
     pub fn of(bytes: &[u8]) -> Answer<String> {
         answer(codec::value(bytes).map_err(|e| Failure::range(e.0)).map(|value| match value {
             Value::Date(at) => at.to_string(),
-            Value::LocalTime(at) => at.to_string(),
-            Value::Time(at) => at.to_string(),
-            Value::LocalDateTime(at) => at.to_string(),
-            Value::DateTime(at) => at.to_string(),
+            Value::LocalTime(at) => format!("{at:#}"),
+            Value::Time(at) => format!("{at:#}"),
+            Value::LocalDateTime(at) => format!("{at:#}"),
+            Value::DateTime(at) => format!("{at:#}"),
             Value::Duration(at) => at.to_string(),
             other => other.type_name().to_owned(),
         }))

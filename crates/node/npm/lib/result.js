@@ -96,7 +96,7 @@ class Result {
   }
 
   async *[Symbol.asyncIterator]() {
-    yield* this;
+    for (const row of this) yield row;
   }
 
   /** All rows, as objects. */

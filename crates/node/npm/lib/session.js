@@ -12,7 +12,7 @@ const native = require('./native.js');
 const { abortable, given, options, textOf } = require('./options.js');
 const { Result } = require('./result.js');
 const { Stream } = require('./stream.js');
-const { withParameters } = require('./tables.js');
+const { withArrow, withParameters } = require('./tables.js');
 const { Transaction } = require('./transaction.js');
 
 const QUERY = { signal: 'signal', timeout: 'number', bigint: 'boolean' };
@@ -112,7 +112,7 @@ class Session {
         abortable(
           signal,
           () => token.cancel(),
-          () => submit(start),
+          () => withArrow(() => submit(start)),
         ),
       );
       return new Result(held, bigint);
@@ -243,12 +243,14 @@ class Database extends Session {
 
   /** Makes a node of each row of a table, as one commit. Resolves to the report. */
   async createNodes(labels, table, its) {
-    return this.load(its).nodes(labels, table).commit();
+    const load = await withArrow(() => this.load(its).nodes(labels, table));
+    return load.commit();
   }
 
   /** Makes a relationship of each row of a table, as one commit. Resolves to the report. */
   async createRelationships(type, table, { badRows, ...ends } = {}) {
-    return this.load({ badRows }).relationships(type, table, ends).commit();
+    const add = () => this.load({ badRows }).relationships(type, table, ends);
+    return (await withArrow(add)).commit();
   }
 }
 

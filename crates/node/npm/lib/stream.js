@@ -7,6 +7,7 @@ const { ClosedError } = require('./errors.js').errors;
 const { toError, checked } = require('./errors.js');
 const { submitOr } = require('./hub.js');
 const { summaryOf } = require('./result.js');
+const { withArrow } = require('./tables.js');
 
 /**
  * Rows of a statement that runs on a thread, a few batches ahead of who reads them. It begins when
@@ -31,11 +32,11 @@ class Stream {
     this.#abort = () => this.#native?.close();
   }
 
-  #begin(arrow) {
+  async #begin(arrow) {
     if (this.#ended) throw new ClosedError('the stream is read to its end, or closed');
     if (this.#native === null) {
       this.#signal?.throwIfAborted();
-      this.#native = this.#open(arrow);
+      this.#native = await withArrow(() => this.#open(arrow));
       this.#arrow = arrow;
       this.#signal?.addEventListener('abort', this.#abort, { once: true });
     } else if (this.#arrow !== arrow) {
@@ -46,7 +47,7 @@ class Stream {
   /** Bytes of the next batch; null at the end. */
   async #pull(arrow) {
     if (this.#ended) return null;
-    this.#begin(arrow);
+    if (this.#native === null || this.#arrow !== arrow) await this.#begin(arrow);
     try {
       const next = await submitOr((hub, number) => {
         const now = checked(this.#native.pull(hub, number));

@@ -25,6 +25,49 @@ function isArrow(value) {
   );
 }
 
+/** A table that no copy of apache-arrow knows that was loaded so far. */
+class UnknownCopy extends TypeError {
+  constructor() {
+    super('no copy of apache-arrow beside telar has made this table: give tableToIPC(table)');
+  }
+}
+
+/** Copies of apache-arrow: that of `require`, and that of `import`, which has classes of its own. */
+let required;
+let imported = null;
+
+function requireArrow() {
+  try {
+    return require('apache-arrow');
+  } catch {
+    return null;
+  }
+}
+
+/** The IPC bytes of a table or record batch of apache-arrow. */
+function ipcOf(given) {
+  required ??= requireArrow();
+  for (const arrow of [required, imported]) {
+    if (arrow === null) continue;
+    // Not `instanceof`, which holds for classes of the other copy, too.
+    const isOf = (type) => Object.prototype.isPrototypeOf.call(type.prototype, given);
+    if (isOf(arrow.Table)) return arrow.tableToIPC(given);
+    if (isOf(arrow.RecordBatch)) return arrow.tableToIPC(new arrow.Table([given]));
+  }
+  throw new UnknownCopy();
+}
+
+/** Calls `use`, and again with the copy of apache-arrow that `import` has, if that was missing. */
+async function withArrow(use) {
+  try {
+    return use();
+  } catch (error) {
+    if (!(error instanceof UnknownCopy) || imported !== null) throw error;
+    imported = await import('apache-arrow').catch(() => null);
+    return use();
+  }
+}
+
 /** A table of Arrow: of IPC bytes, a file or a stream, or of a table of apache-arrow. */
 function fromArrow(given) {
   if (given instanceof ArrowTable) return given;
@@ -33,15 +76,7 @@ function fromArrow(given) {
   if (!isArrow(given)) {
     throw new TypeError('fromArrow takes Arrow IPC bytes, or a table of apache-arrow');
   }
-  let arrow;
-  try {
-    arrow = require('apache-arrow');
-  } catch (error) {
-    const text = 'the package apache-arrow is not installed beside telar: give tableToIPC(table)';
-    throw new TypeError(text, { cause: error });
-  }
-  const table = Array.isArray(given.batches) ? given : new arrow.Table([given]);
-  return new ArrowTable(arrow.tableToIPC(table));
+  return new ArrowTable(ipcOf(given));
 }
 
 /** The rows of something that is a table as it is; null if it is none. */
@@ -50,7 +85,7 @@ function rowsOf(value) {
   const { Result, heldOf } = require('./result.js');
   if (value instanceof Result) return native.Rows.ofResult(heldOf(value));
   if (value instanceof ArrowTable) return native.Rows.ofIpc(value.bytes);
-  if (isArrow(value)) return native.Rows.ofIpc(fromArrow(value).bytes);
+  if (isArrow(value)) return native.Rows.ofIpc(ipcOf(value));
   return null;
 }
 
@@ -93,4 +128,4 @@ function withParameters(given, use) {
   return use(encodeParameters(plain), tables);
 }
 
-module.exports = { ArrowTable, fromArrow, tableRows, withParameters };
+module.exports = { ArrowTable, fromArrow, tableRows, withArrow, withParameters };

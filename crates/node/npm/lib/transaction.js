@@ -6,7 +6,7 @@ const { toError, checked } = require('./errors.js');
 const { submit } = require('./hub.js');
 const { abortable, options, textOf } = require('./options.js');
 const { Result } = require('./result.js');
-const { withParameters } = require('./tables.js');
+const { withArrow, withParameters } = require('./tables.js');
 
 const QUERY = { signal: 'signal', bigint: 'boolean' };
 const nothing = () => {};
@@ -41,16 +41,15 @@ class Transaction {
   async query(text, parameters, given) {
     const { signal, bigint = this.#bigint } = options('query', given, QUERY);
     textOf(text);
+    const start = (hub, number) =>
+      withParameters(parameters, (bytes, tables) =>
+        this.#native.query(hub, number, text, bytes, tables),
+      );
     const held = await this.#after(() =>
       abortable(
         signal,
         () => this.#native.cancel(),
-        () =>
-          submit((hub, number) =>
-            withParameters(parameters, (bytes, tables) =>
-              this.#native.query(hub, number, text, bytes, tables),
-            ),
-          ),
+        () => withArrow(() => submit(start)),
       ),
     );
     return new Result(held, bigint);

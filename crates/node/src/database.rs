@@ -130,6 +130,12 @@ impl Opened {
         Ok(database.close()?)
     }
 
+    /// True once the environment ends.
+    pub(crate) fn quits(&self) -> bool {
+        // ORDERING: relaxed: it is asked again and again.
+        self.quit.load(Ordering::Relaxed)
+    }
+
     /// Ends everything and closes: nobody waits for it any more.
     pub(crate) fn quit(&self) {
         // ORDERING: relaxed: statements look again and again.

@@ -4,6 +4,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport, unique_keys};
 use telar_db::import::{UniqueKey, import_tables};
+use telar_db::query::{ErrorKind, QueryError};
 
 use crate::database::Database;
 use crate::error::{Answer, Failure, answer};
@@ -120,7 +121,16 @@ impl Load {
         hub.run(number, Admission::Free, move || {
             let tables = tables.ok_or_else(used_up)?;
             let runner = database.runner()?;
-            let done = import_tables(&database.opened().database()?, tables, &|_| Ok(()))?;
+            let opened = database.opened();
+            let goes_on = |_| match opened.quits() {
+                true => Err(QueryError::runtime(
+                    ErrorKind::Terminated,
+                    "Terminated",
+                    "the program ends",
+                )),
+                false => Ok(()),
+            };
+            let done = import_tables(&opened.database()?, tables, &goes_on)?;
             drop(runner);
             let rejected = done.rejected.into_iter().map(|row| Rejected {
                 table: row.table as u32,

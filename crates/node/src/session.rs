@@ -18,19 +18,19 @@ use crate::stream::Stream;
 use crate::tables::{Parameters, Tables};
 use crate::transaction::Transaction;
 
-/// A flag that ends the statement which is given it.
+/// How the statement which is given it may end early: by its flag, by its time.
 #[napi]
-#[derive(Default)]
 pub struct Token {
-    pub(crate) flag: Arc<AtomicBool>,
+    flag: Arc<AtomicBool>,
+    timeout: Option<f64>,
 }
 
 #[napi]
 impl Token {
-    /// A flag that is not set.
+    /// A flag that is not set, and milliseconds after which a statement is given up.
     #[napi(constructor)]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(timeout: Option<f64>) -> Self {
+        Self { flag: Arc::default(), timeout }
     }
 
     /// Ends what runs with it, now and later.
@@ -62,18 +62,17 @@ impl Statement {
         text: String,
         (parameters, tables): (&[u8], Option<&Tables>),
         token: Option<&Token>,
-        timeout: Option<f64>,
     ) -> Result<Self, Failure> {
         let runner = database.runner()?;
         let parameters = Parameters::new(parameters, tables)?;
         let mut own = None;
         if let Some(token) = token {
             database.opened().flag(&token.flag);
-            own = Some(with_flag(runner.session.clone(), &token.flag));
-        }
-        if let Some(timeout) = timeout {
-            let session = own.unwrap_or_else(|| runner.session.clone());
-            own = Some(session.with_timeout(milliseconds("timeout", timeout)?));
+            let mut session = with_flag(runner.session.clone(), &token.flag);
+            if let Some(timeout) = token.timeout {
+                session = session.with_timeout(milliseconds("timeout", timeout)?);
+            }
+            own = Some(session);
         }
         Ok(Self { runner, text, parameters, own })
     }
@@ -104,9 +103,8 @@ impl Database {
         parameters: &[u8],
         tables: Option<&Tables>,
         token: Option<&Token>,
-        timeout: Option<f64>,
     ) {
-        match Statement::new(self, text, (parameters, tables), token, timeout) {
+        match Statement::new(self, text, (parameters, tables), token) {
             Ok(statement) => hub.run(number, Admission::Limited, move || {
                 Ok(Outcome::Held(Box::new(statement.run()?.prepared())))
             }),
@@ -122,9 +120,9 @@ impl Database {
         text: String,
         parameters: &[u8],
         tables: Option<&Tables>,
-        timeout: Option<f64>,
+        token: Option<&Token>,
     ) -> napi::Result<Answer<Held>> {
-        let statement = Statement::new(self, text, (parameters, tables), None, timeout);
+        let statement = Statement::new(self, text, (parameters, tables), token);
         let held = statement.and_then(Statement::run);
         if let Ok(held) = &held {
             held.tell(&env)?;
@@ -139,10 +137,10 @@ impl Database {
         text: String,
         parameters: &[u8],
         tables: Option<&Tables>,
-        timeout: Option<f64>,
+        token: Option<&Token>,
         arrow: bool,
     ) -> Answer<Stream> {
-        let statement = Statement::new(self, text, (parameters, tables), None, timeout);
+        let statement = Statement::new(self, text, (parameters, tables), token);
         answer(statement.map(|statement| {
             let Statement { runner, text, parameters, own } = statement;
             let session = own.unwrap_or_else(|| runner.session.clone());

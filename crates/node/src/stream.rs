@@ -281,7 +281,7 @@ impl Stream {
         Either3::C(true)
     }
 
-    /// Notes that the end, which was handed over, has come.
+    /// Names of the columns, once a batch was there.
     #[napi]
     pub fn names(&self) -> Vec<String> {
         self.shared.state.lock().names.iter().map(ToString::to_string).collect()

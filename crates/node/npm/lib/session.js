@@ -102,10 +102,10 @@ class Session {
   async query(text, parameters, its) {
     const { signal, timeout, bigint = this.#bigint } = options('query', its, QUERY);
     textOf(text);
-    const token = signal ? new native.Token() : null;
+    const token = signal || timeout != null ? new native.Token(timeout) : null;
     const start = (own, number) =>
       withParameters(parameters, (bytes, tables) =>
-        this.#native.query(own, number, text, bytes, tables, token, timeout),
+        this.#native.query(own, number, text, bytes, tables, token),
       );
     try {
       const held = await this.#busy.during(() =>
@@ -125,8 +125,9 @@ class Session {
   querySync(text, parameters, its) {
     const { timeout, bigint = this.#bigint } = options('querySync', its, SYNC);
     textOf(text);
+    const token = timeout != null ? new native.Token(timeout) : null;
     const answer = withParameters(parameters, (bytes, tables) =>
-      this.#native.querySync(text, bytes, tables, timeout),
+      this.#native.querySync(text, bytes, tables, token),
     );
     return new Result(checked(answer), bigint);
   }
@@ -135,9 +136,10 @@ class Session {
   stream(text, parameters, its) {
     const { signal, timeout, bigint = this.#bigint } = options('stream', its, QUERY);
     textOf(text);
+    const token = timeout != null ? new native.Token(timeout) : null;
     const open = (arrow) =>
       withParameters(parameters, (bytes, tables) =>
-        checked(this.#native.stream(text, bytes, tables, timeout, arrow)),
+        checked(this.#native.stream(text, bytes, tables, token, arrow)),
       );
     return new Stream(open, bigint, signal);
   }

@@ -2,6 +2,7 @@
 
 // Arrow and results as parameters, and as tables that become nodes and relationships.
 
+const { types } = require('node:util');
 const native = require('./native.js');
 const { checked } = require('./errors.js');
 const { encodeParameters, encodeValue } = require('./encode.js');
@@ -9,8 +10,13 @@ const { encodeParameters, encodeValue } = require('./encode.js');
 /** Arrow IPC bytes that are a table, where bytes alone would be a byte string. */
 class ArrowTable {
   constructor(bytes) {
-    this.bytes = bytes;
+    this.bytes = unshared(bytes);
   }
+}
+
+/** The same bytes, in memory that no other thread writes. */
+function unshared(bytes) {
+  return types.isSharedArrayBuffer(bytes.buffer) ? new Uint8Array(bytes) : bytes;
 }
 
 /** Whether it is a table or record batch of the package apache-arrow. */
@@ -91,7 +97,7 @@ function rowsOf(value) {
 
 /** The rows of a table that is to become nodes or relationships. */
 function tableRows(table) {
-  if (table instanceof Uint8Array) return native.Rows.ofIpc(table);
+  if (table instanceof Uint8Array) return native.Rows.ofIpc(unshared(table));
   const rows = rowsOf(table);
   if (rows !== null) return rows;
   if (typeof table !== 'object' || table === null) {

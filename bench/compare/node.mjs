@@ -86,10 +86,16 @@ const CREATE = 'CREATE (:Person {id: $id, name: $name})';
 const TEXTS = "UNWIND range(1, $n) AS n RETURN n, 'person number ' + n AS name";
 
 async function telar(folder, say) {
-  const { default: own } = await import(createRequire(path.join(INSTALLED, 'x.js')).resolve('telar'));
+  const { default: own } = await import(
+    createRequire(path.join(INSTALLED, 'x.js')).resolve('telar')
+  );
   const db = await own.open(path.join(folder, 'telar'), { durability: 'async' });
   const id = Array.from({ length: rowsOf(PERSONS) }, (_, n) => n);
-  await db.createNodes('Person', { id, name: id.map((n) => `person ${n}`) }, { unique: ['Person.id'] });
+  await db.createNodes(
+    'Person',
+    { id, name: id.map((n) => `person ${n}`) },
+    { unique: ['Person.id'] },
+  );
   const read = async () => {
     const given = { id: random() };
     check((await db.query(BY_KEY, given)).one().name, `person ${given.id}`);
@@ -110,7 +116,9 @@ async function telar(folder, say) {
   await db.close();
   const durable = await own.open(path.join(folder, 'telar'));
   await say('create durable', () => each(rounds / 10, () => durable.query(CREATE, person())));
-  await say('create durable x 64', () => together(rounds / 2, () => durable.query(CREATE, person())));
+  await say('create durable x 64', () =>
+    together(rounds / 2, () => durable.query(CREATE, person())),
+  );
   const n = rowsOf(ROWS);
   await say('rows', async () =>
     seconds(async () => check((await durable.query(TEXTS, { n })).toArray()[n - 1].n, n)),
@@ -130,8 +138,12 @@ async function telar(folder, say) {
     }),
   );
   const frame = rowsOf(FRAME_ROWS);
-  const result = await durable.query('UNWIND range(1, $n) AS n RETURN n, n * 0.5 AS half', { n: frame });
-  await say('arrow', async () => seconds(async () => check((await result.toArrow()).length > 16 * frame, true)));
+  const result = await durable.query('UNWIND range(1, $n) AS n RETURN n, n * 0.5 AS half', {
+    n: frame,
+  });
+  await say('arrow', async () =>
+    seconds(async () => check((await result.toArrow()).length > 16 * frame, true)),
+  );
   const copied = result.toArrowSync();
   await say('a copy of its bytes', async () => seconds(async () => Buffer.from(copied)));
   await durable.close();
@@ -143,7 +155,10 @@ async function kuzu(folder, say) {
   const connection = new own.Connection(db);
   await connection.query('CREATE NODE TABLE Person(id INT64, name STRING, PRIMARY KEY(id))');
   const csv = path.join(folder, 'persons.csv');
-  writeFileSync(csv, Array.from({ length: rowsOf(PERSONS) }, (_, n) => `${n},person ${n}`).join('\n'));
+  writeFileSync(
+    csv,
+    Array.from({ length: rowsOf(PERSONS) }, (_, n) => `${n},person ${n}`).join('\n'),
+  );
   await connection.query(`COPY Person FROM '${csv}'`);
   const byKey = await connection.prepare(BY_KEY);
   const byKeySync = connection.prepareSync(BY_KEY);
@@ -191,7 +206,9 @@ if (options.run) {
     }
     console.log(`${options.run.padEnd(8)}${name.padEnd(24)}${figure}`);
   };
-  await { telar, kuzu }[options.run](folder, say).finally(() => rmSync(folder, { recursive: true }));
+  await { telar, kuzu }
+    [options.run](folder, say)
+    .finally(() => rmSync(folder, { recursive: true }));
   process.exit(0);
 }
 
@@ -208,5 +225,7 @@ execFileSync('npm', [...npm, '--prefix', INSTALLED, ...packages], { stdio: 'inhe
 console.log(`Node.js ${process.version}; microseconds for points, seconds for the rest`);
 for (const engine of engines) {
   const arguments_ = ['--scale', options.scale, '--rounds', options.rounds, '--run', engine];
-  execFileSync(process.execPath, [fileURLToPath(import.meta.url), ...arguments_], { stdio: 'inherit' });
+  execFileSync(process.execPath, [fileURLToPath(import.meta.url), ...arguments_], {
+    stdio: 'inherit',
+  });
 }

@@ -2,14 +2,14 @@
 //!
 //! ```text
 //!  npm/index.js, npm/lib/*.js     what users see: classes, promises, iteration, errors
-//!      values.js, encode.js, decode.js            values, as bytes both ways
-//!  ─────────────────────────────── Node-API ───────────────────────────────
-//!  session · transaction · stream · load          what JavaScript calls
-//!      held                                       a result; its rows as bytes, its columns as Arrow
-//!      codec                                      the same bytes, on this side
-//!  database                                       what is open, and how it is closed
-//!  hub · pool                                     threads of statements, and what they finished
-//!  error · settings                               plain objects, both ways
+//!      graph.js, temporal.js, encode.js, decode.js       values, and bytes both ways
+//!  ──────────────────────── Node-API ────────────────────────
+//!  session · transaction · stream · load   what JavaScript calls
+//!      held                          a result: its rows as bytes, its columns as Arrow
+//!      codec · tables                the same bytes on this side, and Arrow as parameters
+//!  database                          what is open, and how it is closed
+//!  hub · pool                        threads of statements, and what they finished
+//!  error · settings · temporal       plain objects, both ways
 //! ```
 //!
 //! Everything that JavaScript may wait for runs on a thread of the [`pool`]; what it made waits in

@@ -130,7 +130,7 @@ impl Database {
         Ok(answer(held))
     }
 
-    /// A statement whose rows come batch by batch, as chunks or as parts of one stream of Arrow IPC.
+    /// A statement whose rows come batch by batch, as chunks or as parts of a stream of Arrow.
     #[napi]
     pub fn stream(
         &self,

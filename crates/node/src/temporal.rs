@@ -34,7 +34,8 @@ impl Texts {
         }))
     }
 
-    /// The value that a text stands for, by the name of its type in Cypher, as the one cell of a chunk.
+    /// The value that a text stands for, by the name of its type in Cypher: the one cell of a
+    /// chunk.
     #[napi]
     pub fn parse(kind: String, text: String) -> Answer<Buffer> {
         fn parsed<T: FromStr<Err: Display>>(text: &str) -> Result<T, Failure> {

@@ -37,8 +37,8 @@ pub struct Transaction {
     shared: Arc<Shared>,
 }
 
-/// A transaction that was taken for a statement or the commit. Unless it says what it becomes, after
-/// a panic for example, the transaction is gone.
+/// A transaction that was taken for a statement or the commit. Unless it says what it becomes,
+/// after a panic for example, the transaction is gone.
 struct Busy {
     shared: Arc<Shared>,
     transaction: Option<Box<QueryTransaction>>,

@@ -9,7 +9,8 @@ import { folder, run, start } from './helpers.mjs';
 
 const LASTS = {
   nothing: '',
-  'a result': "const result = await db.query('MATCH (n) RETURN n'); result[Symbol.iterator]().next();",
+  'a result':
+    "const result = await db.query('MATCH (n) RETURN n'); result[Symbol.iterator]().next();",
   'a transaction': "await db.begin().query('CREATE (:Lost)');",
   'a stream': "await db.stream('UNWIND range(1, 1000000000) AS n RETURN n').next();",
   'statements and an exit':
@@ -90,7 +91,10 @@ for (const kind of ['one after the other', 'eight at a time']) {
     assert.ok(returned.length >= 200);
     const db = await telar.open(at);
     const stored = new Set(db.querySync('MATCH (c:City) RETURN c.n').values());
-    assert.deepEqual(returned.filter((n) => !stored.has(n)), []);
+    assert.deepEqual(
+      returned.filter((n) => !stored.has(n)),
+      [],
+    );
     assert.ok(stored.size <= returned.length + 2 * lanes);
     db.closeSync();
   });

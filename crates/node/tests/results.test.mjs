@@ -9,15 +9,26 @@ const db = telar.openSync();
 
 test('results of 0, 1 and many rows', async () => {
   for (const rows of [0, 1, 2, 1023, 1024, 1025, 5000]) {
-    const result = await db.query("UNWIND range(1, $n) AS n RETURN n, 'row ' + n AS text", { n: rows });
+    const result = await db.query("UNWIND range(1, $n) AS n RETURN n, 'row ' + n AS text", {
+      n: rows,
+    });
     assert.equal(result.length, rows);
     assert.deepEqual(result.columns, ['n', 'text']);
     const expected = Array.from({ length: rows }, (_, n) => ({ n: n + 1, text: `row ${n + 1}` }));
     assert.deepEqual(result.toArray(), expected);
     assert.deepEqual([...result], expected);
-    assert.deepEqual(result.tuples(), expected.map(({ n, text }) => [n, text]));
-    assert.deepEqual(result.values('text'), expected.map((row) => row.text));
-    assert.deepEqual(result.values(), expected.map((row) => row.n));
+    assert.deepEqual(
+      result.tuples(),
+      expected.map(({ n, text }) => [n, text]),
+    );
+    assert.deepEqual(
+      result.values('text'),
+      expected.map((row) => row.text),
+    );
+    assert.deepEqual(
+      result.values(),
+      expected.map((row) => row.n),
+    );
     assert.deepEqual(result.at(-1), expected.at(-1));
     assert.deepEqual(result.at(rows - 1), expected.at(-1));
     assert.equal(result.at(rows), undefined);
@@ -44,7 +55,11 @@ test('one row and one value', () => {
 
 test('columns of odd names', () => {
   const row = db.querySync('RETURN 1 AS `__proto__`, 2 AS `é`, 3 AS `a b`').one();
-  assert.deepEqual(Object.entries(row), [['__proto__', 1], ['é', 2], ['a b', 3]]);
+  assert.deepEqual(Object.entries(row), [
+    ['__proto__', 1],
+    ['é', 2],
+    ['a b', 3],
+  ]);
   assert.equal(Object.getPrototypeOf(row), Object.prototype);
 });
 
@@ -77,10 +92,13 @@ test('errors say what and where', async () => {
   const own = telar.openSync();
   own.querySync('CREATE CONSTRAINT FOR (p:Person) REQUIRE p.name IS UNIQUE');
   own.querySync("CREATE (:Person {name: 'Ada'})");
-  assert.throws(() => own.querySync("CREATE (:Person {name: 'Ada'})"), (error) => {
-    assert.ok(error instanceof telar.ConstraintError);
-    return error.line === null;
-  });
+  assert.throws(
+    () => own.querySync("CREATE (:Person {name: 'Ada'})"),
+    (error) => {
+      assert.ok(error instanceof telar.ConstraintError);
+      return error.line === null;
+    },
+  );
 });
 
 test('limits of sessions and statements', async () => {
@@ -152,7 +170,10 @@ test('twenty statements at a time, and a thousand', async () => {
       db.query('UNWIND range(1, 100) AS n RETURN sum(n) + $n AS sum', { n }),
     );
     const sums = (await Promise.all(all)).map((result) => result.value());
-    assert.deepEqual(sums, Array.from({ length: count }, (_, n) => 5050 + n));
+    assert.deepEqual(
+      sums,
+      Array.from({ length: count }, (_, n) => 5050 + n),
+    );
   }
 });
 
@@ -185,7 +206,9 @@ test('streams have bounded memory, and end when nobody reads', async () => {
 test('errors of streams come where they happen', async () => {
   const seen = [];
   const failing = async () => {
-    for await (const { x } of db.stream('UNWIND range(1, 20000) AS n RETURN 1 / (n - 15000) AS x')) {
+    for await (const { x } of db.stream(
+      'UNWIND range(1, 20000) AS n RETURN 1 / (n - 15000) AS x',
+    )) {
       seen.push(x);
     }
   };

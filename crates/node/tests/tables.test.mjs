@@ -15,9 +15,15 @@ test('results become Arrow', async () => {
   for (const bytes of [await (await db.query(text)).toArrow(), db.querySync(text).toArrowSync()]) {
     assert.ok(bytes instanceof Uint8Array);
     const table = arrow.tableFromIPC(bytes);
-    assert.deepEqual(table.schema.fields.map((field) => field.name), ['n', 'f', 't', 'b', 'd', 'l']);
+    assert.deepEqual(
+      table.schema.fields.map((field) => field.name),
+      ['n', 'f', 't', 'b', 'd', 'l'],
+    );
     const [first, second] = plain(table);
-    assert.deepEqual([first.n, first.f, first.t, first.b, first.l], [1n, 1.5, 'text 1', true, '[1]']);
+    assert.deepEqual(
+      [first.n, first.f, first.t, first.b, first.l],
+      [1n, 1.5, 'text 1', true, '[1]'],
+    );
     assert.deepEqual([second.n, second.f, second.t, second.b], [null, null, null, null]);
   }
   const empty = arrow.tableFromIPC(db.querySync('UNWIND [] AS n RETURN n').toArrowSync());
@@ -70,7 +76,10 @@ test('tables are parameters', async () => {
     people: Int32Array.from([128_928, 1_087_353]),
   });
   const text = 'UNWIND $t AS row RETURN row.name AS name, row.people AS people';
-  const expected = [{ name: 'Ulm', people: 128_928 }, { name: 'Köln', people: 1_087_353 }];
+  const expected = [
+    { name: 'Ulm', people: 128_928 },
+    { name: 'Köln', people: 1_087_353 },
+  ];
   const result = db.querySync('RETURN 1 AS one UNION ALL RETURN 2 AS one');
   for (const given of [
     table,
@@ -81,7 +90,10 @@ test('tables are parameters', async () => {
     assert.deepEqual((await db.query(text, { t: given })).toArray(), expected);
     assert.deepEqual(db.querySync(text, { t: given }).toArray(), expected);
   }
-  assert.deepEqual(db.querySync('UNWIND $r AS row RETURN row.one + $n AS n', { r: result, n: 1 }).values(), [2, 3]);
+  assert.deepEqual(
+    db.querySync('UNWIND $r AS row RETURN row.one + $n AS n', { r: result, n: 1 }).values(),
+    [2, 3],
+  );
   assert.equal(db.querySync('RETURN size($t)', { t: table }).value(), 2);
   const tx = db.begin();
   assert.deepEqual((await tx.query(text, { t: table })).toArray(), expected);
@@ -106,19 +118,33 @@ test('damaged tables are errors', async () => {
       assert.ok(error instanceof telar.TelarError || error instanceof RangeError, error);
     });
   }
-  await assert.rejects(db.query('RETURN $t', { t: telar.fromArrow(wrong[1]) }), telar.StatementError);
+  await assert.rejects(
+    db.query('RETURN $t', { t: telar.fromArrow(wrong[1]) }),
+    telar.StatementError,
+  );
   assert.throws(() => telar.fromArrow('x'), TypeError);
   assert.throws(() => telar.fromArrow({}), TypeError);
 });
 
-const PEOPLE = [{ id: 1, who: 'Ada' }, { id: 2, who: 'Bob' }, { id: 3, who: null }];
+const PEOPLE = [
+  { id: 1, who: 'Ada' },
+  { id: 2, who: 'Bob' },
+  { id: 3, who: null },
+];
 const COLUMNS = { id: [1, 2, 3], who: ['Ada', 'Bob', null] };
 
 test('tables become nodes', async () => {
   const source = telar.openSync();
   const result = source.querySync('UNWIND $p AS p RETURN p.id AS id, p.who AS who', { p: PEOPLE });
   const ipc = result.toArrowSync();
-  for (const table of [PEOPLE, COLUMNS, result, ipc, telar.fromArrow(ipc), arrow.tableFromIPC(ipc)]) {
+  for (const table of [
+    PEOPLE,
+    COLUMNS,
+    result,
+    ipc,
+    telar.fromArrow(ipc),
+    arrow.tableFromIPC(ipc),
+  ]) {
     const db = telar.openSync();
     const report = await db.createNodes('Human', table, { unique: ['Human.id'] });
     assert.deepEqual([report.nodes, report.properties, report.rejected], [3, 5, []]);
@@ -136,15 +162,23 @@ test('tables become relationships', async () => {
   await assert.rejects(db.createRelationships('KNOWS', knows, ends), telar.StatementError);
   const report = await db.createRelationships('KNOWS', knows, { ...ends, badRows: 1 });
   assert.equal(report.relationships, 2);
-  assert.deepEqual(report.rejected.map((row) => row.row), [2]);
-  const found = db.querySync('MATCH (a)-[k:KNOWS]->(b) RETURN a.id, b.id, k.since ORDER BY b.id');
-  assert.deepEqual(found.tuples(), [[1, 2, 1840], [1, 3, 1851]]);
-  const load = db.load({ unique: ['City.name'] });
-  load.nodes('City', { name: ['Ulm', 'Bonn'] }).relationships(
-    'LIVES_IN',
-    { who: [1], city: ['Ulm'] },
-    { src: 'who', srcLabel: 'Human', dst: 'city', dstLabel: 'City' },
+  assert.deepEqual(
+    report.rejected.map((row) => row.row),
+    [2],
   );
+  const found = db.querySync('MATCH (a)-[k:KNOWS]->(b) RETURN a.id, b.id, k.since ORDER BY b.id');
+  assert.deepEqual(found.tuples(), [
+    [1, 2, 1840],
+    [1, 3, 1851],
+  ]);
+  const load = db.load({ unique: ['City.name'] });
+  load
+    .nodes('City', { name: ['Ulm', 'Bonn'] })
+    .relationships(
+      'LIVES_IN',
+      { who: [1], city: ['Ulm'] },
+      { src: 'who', srcLabel: 'Human', dst: 'city', dstLabel: 'City' },
+    );
   assert.deepEqual((await load.commit()).relationships, 1);
   await assert.rejects(load.commit(), telar.ClosedError);
   assert.throws(() => load.nodes('City', []), telar.ClosedError);
@@ -162,7 +196,8 @@ test('a load of many rows', async () => {
 
 test('wrong tables are refused', async () => {
   const db = telar.openSync();
-  const refuses = (make, type, message) => assert.rejects(async () => make(), { name: type, message });
+  const refuses = (make, type, message) =>
+    assert.rejects(async () => make(), { name: type, message });
   await refuses(() => db.createNodes('N', 5), 'TypeError', /a table is Arrow/);
   await refuses(() => db.createNodes('N', { a: [1], b: [1, 2] }), 'RangeError', /same length/);
   await refuses(() => db.createNodes('N', { a: 5 }), 'TypeError', /column 'a' is no array/);

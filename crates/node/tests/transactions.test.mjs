@@ -40,12 +40,15 @@ test('statements that are not awaited run in their order', async () => {
   const db = await telar.open();
   const tx = db.begin();
   const all = [];
-  for (let n = 0; n < 50; n++) all.push(tx.query('CREATE (c:C {n: $n}) RETURN count { (:C) } AS c', { n }));
+  for (let n = 0; n < 50; n++)
+    all.push(tx.query('CREATE (c:C {n: $n}) RETURN count { (:C) } AS c', { n }));
   all.push(tx.commit());
   const counts = (await Promise.all(all)).slice(0, 50).map((result) => result.value());
   assert.equal(counts.length, 50);
   assert.equal(count(db), 50);
-  assert.deepEqual(db.querySync('MATCH (c:C) RETURN c.n ORDER BY id(c)').values(), [...Array(50).keys()]);
+  assert.deepEqual(db.querySync('MATCH (c:C) RETURN c.n ORDER BY id(c)').values(), [
+    ...Array(50).keys(),
+  ]);
 });
 
 test('a statement at a time: a busy transaction refuses synchronous ones', async () => {
@@ -120,7 +123,10 @@ test('managed transactions hand errors and values on', async () => {
   assert.equal(tries.length, 3);
   assert.ok(tries.every((tx) => !tx.open));
   await assert.rejects(db.write(), TypeError);
-  await assert.rejects(db.read((tx) => tx.query('CREATE ()')), telar.ReadOnlyError);
+  await assert.rejects(
+    db.read((tx) => tx.query('CREATE ()')),
+    telar.ReadOnlyError,
+  );
   const same = await db.read(async (tx) => {
     const before = (await tx.query('MATCH (n) RETURN count(n)')).value();
     await db.query('CREATE ()');

@@ -28,7 +28,9 @@ const CONFIG = {
 test('tsc --strict takes what is right and refuses what is wrong', async () => {
   writeFileSync(path.join(HERE, 'tsconfig.json'), JSON.stringify(CONFIG));
   const tsc = path.join(HERE, '../node_modules/typescript/bin/tsc');
-  const done = await promisify(execFile)(process.execPath, [tsc, '-p', HERE]).catch((error) => error);
+  const done = await promisify(execFile)(process.execPath, [tsc, '-p', HERE]).catch(
+    (error) => error,
+  );
   assert.equal(done.stdout, '');
 });
 
@@ -61,7 +63,8 @@ test('everything is declared, and everything declared is there', () => {
   const text = readFileSync(file, 'utf8');
   for (const name of Object.keys(telar)) {
     assert.match(text, new RegExp(`^export (class|function|const) ${name}\\b`, 'm'), name);
-    if (typeof telar[name] !== 'function' || !/^[A-Z]/.test(name) || name.endsWith('Error')) continue;
+    if (typeof telar[name] !== 'function' || !/^[A-Z]/.test(name) || name.endsWith('Error'))
+      continue;
     const names = new Set(declared(text, name));
     const own = Object.getOwnPropertyNames(telar[name].prototype);
     const statics = Object.getOwnPropertyNames(telar[name]).filter(

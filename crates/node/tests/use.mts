@@ -80,7 +80,10 @@ await db.createNodes('N', table);
 await db.createRelationships('R', { a: [1], b: [2] }, { src: 'a', dst: 'b', label: 'N' });
 // @ts-expect-error: where they lead to is missing
 await db.createRelationships('R', { a: [1] }, { src: 'a' });
-const report = await db.load().nodes('N', [{ id: 1 }]).commit();
+const report = await db
+  .load()
+  .nodes('N', [{ id: 1 }])
+  .commit();
 console.log(report.rejected[0]?.reason);
 
 const ranks: Result = await db.algo.pageRank({ nodes: 'N', key: 'id', dampingFactor: 0.9 });

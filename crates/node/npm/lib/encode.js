@@ -328,7 +328,8 @@ function writing(write) {
     return writer.written();
   } finally {
     writer.busy = false;
-    if (writer === shared && writer.bytes.length > KEPT_BYTES_MAX) shared = new Writer(SHARED_BYTES);
+    if (writer === shared && writer.bytes.length > KEPT_BYTES_MAX)
+      shared = new Writer(SHARED_BYTES);
   }
 }
 

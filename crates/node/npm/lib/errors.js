@@ -53,16 +53,22 @@ const errors = {
 };
 
 for (const [name, type] of Object.entries(errors)) {
-  Object.defineProperty(type.prototype, 'name', { value: name, configurable: true, writable: true });
+  Object.defineProperty(type.prototype, 'name', {
+    value: name,
+    configurable: true,
+    writable: true,
+  });
 }
 
 /** The error of a failure of the native side; anything else is returned as it is. */
 function toError(failure) {
-  if (failure === null || typeof failure !== 'object' || failure.failed === undefined) return failure;
+  if (failure === null || typeof failure !== 'object' || failure.failed === undefined)
+    return failure;
   if (failure.failed === 'RangeError') return new RangeError(failure.message);
   if (failure.failed === 'TypeError') return new TypeError(failure.message);
   const error = new errors[failure.failed](failure.message);
-  for (const key of ['code', 'detail', 'line', 'column', 'offset']) error[key] = failure[key] ?? null;
+  for (const key of ['code', 'detail', 'line', 'column', 'offset'])
+    error[key] = failure[key] ?? null;
   return error;
 }
 

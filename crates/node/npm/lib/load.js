@@ -32,7 +32,10 @@ class Load {
   #native;
 
   constructor(database, given) {
-    const { unique = [], badRows } = options('load', given, { unique: 'object', badRows: 'number' });
+    const { unique = [], badRows } = options('load', given, {
+      unique: 'object',
+      badRows: 'number',
+    });
     if (badRows !== undefined && !(Number.isSafeInteger(badRows) && badRows >= 0)) {
       throw new RangeError(`badRows is a number of rows, not ${badRows}`);
     }

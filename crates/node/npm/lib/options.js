@@ -11,7 +11,9 @@ function options(what, given, known) {
   for (const [key, value] of Object.entries(given)) {
     const type = known[key];
     if (type === undefined) {
-      throw new TypeError(`${what} has no option ${key}; there are ${Object.keys(known).join(', ')}`);
+      throw new TypeError(
+        `${what} has no option ${key}; there are ${Object.keys(known).join(', ')}`,
+      );
     }
     if (value === undefined || value === null) continue;
     const fits = type === 'signal' ? value instanceof AbortSignal : typeof value === type;

@@ -81,7 +81,7 @@ class Result {
 
   /** Chunks of rows, each with the number of its first row. */
   *#chunks() {
-    for (let from = 0; from < this.length; ) {
+    for (let from = 0; from < this.length;) {
       const chunk = this.#chunk(from);
       yield chunk;
       from += chunk.rows;

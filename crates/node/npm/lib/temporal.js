@@ -125,7 +125,8 @@ withFields(LocalTime, ofTime);
 class ZonedTime extends Temporal {
   constructor(time, offset) {
     super();
-    if (!(time instanceof LocalTime)) throw new TypeError('ZonedTime takes a LocalTime and an offset');
+    if (!(time instanceof LocalTime))
+      throw new TypeError('ZonedTime takes a LocalTime and an offset');
     this.nanosecondOfDay = time.nanosecondOfDay;
     this.offset = whole('offset', offset, -64_800, 64_800);
   }

@@ -7,8 +7,8 @@
 //!   1  truth values    2  numbers (integers)    3  integers    4  floats
 //!        nulls u8; if it is 1, a byte for each row that is 1 where there is a value;
 //!        zeros up to a multiple of 8; the values, of 1 or 8 bytes
-//!   5  texts: zeros up to a multiple of 4, u32 bytes of each row or 2^32 - 1 for null, u8 that is 1
-//!        if all is ASCII, u32 bytes of all, the texts behind each other
+//!   5  texts: zeros up to a multiple of 4, u32 bytes of each row or 2^32 - 1 for null, u8 that is
+//!        1 if all is ASCII, u32 bytes of all, the texts behind each other
 //!   6  values
 //! ```
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arrow_ipc::writer::StreamWriter;
 use napi::Env;
-use napi::bindgen_prelude::{Buffer, ObjectFinalize};
+use napi::bindgen_prelude::{Buffer, BufferSlice, ObjectFinalize};
 use napi_derive::napi;
 use parking_lot::Mutex;
 use telar_db::column::Column;
@@ -17,6 +17,9 @@ use crate::pool::Admission;
 
 /// Rows of a chunk.
 const CHUNK_ROWS: usize = 1 << 10;
+
+/// Bytes below which a copy costs less than a finalizer.
+const COPIED_MAX: usize = 1 << 13;
 
 /// What a statement returned: all of it, held as columns.
 #[napi(custom_finalize)]
@@ -125,24 +128,17 @@ fn ipc(columns: &Columns) -> Result<Vec<u8>, QueryError> {
 
 #[napi]
 impl Held {
-    /// Names of the columns.
+    /// Rows from `from` on, as many as a chunk has. The memory is handed over, or copied where that
+    /// costs less.
     #[napi]
-    pub fn names(&self) -> Vec<&str> {
-        self.columns.names().iter().map(|name| &**name).collect()
-    }
-
-    /// Number of rows.
-    #[napi]
-    pub fn rows(&self) -> i64 {
-        self.columns.row_count() as i64
-    }
-
-    /// Rows from `from` on, as many as a chunk has. The memory is handed over, not copied.
-    #[napi]
-    pub fn chunk(&self, from: u32) -> Buffer {
+    pub fn chunk<'env>(&self, env: &'env Env, from: u32) -> napi::Result<BufferSlice<'env>> {
         let from = from as usize;
         let first = if from == 0 { self.first.lock().take() } else { None };
-        first.unwrap_or_else(|| chunk(&self.columns, from, self.end(from))).into()
+        let bytes = first.unwrap_or_else(|| chunk(&self.columns, from, self.end(from)));
+        match bytes.len() {
+            0..COPIED_MAX => BufferSlice::copy_from(env, bytes),
+            _ => BufferSlice::from_data(env, bytes),
+        }
     }
 
     /// What was changed, and so on.

@@ -43,7 +43,6 @@ struct Waiting {
 #[derive(Default)]
 struct State {
     waiting: Option<Box<Waiting>>,
-    names: Vec<Arc<str>>,
     batches: VecDeque<Vec<u8>>,
     /// Who waits for the next batch.
     reader: Option<Ticket>,
@@ -169,7 +168,6 @@ impl Sending<'_> {
 impl Sink for Sending<'_> {
     fn columns(&mut self, columns: &[Arc<str>]) -> Result<(), QueryError> {
         self.names = columns.to_vec();
-        self.shared.state.lock().names = columns.to_vec();
         if let Some((builder, _)) = &mut self.arrow {
             *builder = BatchBuilder::new(columns);
         }
@@ -279,12 +277,6 @@ impl Stream {
             pool::spawn(Admission::Free, move || run(&shared, *waiting));
         }
         Either3::C(true)
-    }
-
-    /// Names of the columns, once a batch was there.
-    #[napi]
-    pub fn names(&self) -> Vec<String> {
-        self.shared.state.lock().names.iter().map(ToString::to_string).collect()
     }
 
     /// What was changed, and so on, once it has ended.

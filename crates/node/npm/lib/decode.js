@@ -300,13 +300,21 @@ class Reader {
   }
 }
 
-/** The columns of a chunk of rows, each something like an array. */
+/** Rows of the whole result that a chunk is a part of. */
+function rowsInAll(bytes) {
+  return bytes.readUInt32LE(0);
+}
+
+/** The columns of a chunk of rows, each something like an array, and their names. */
 function decodeChunk(bytes, bigint) {
   const reader = new Reader(bytes, bigint);
+  reader.at = 4;
   const rows = reader.u32();
   const columns = new Array(reader.u32());
+  const names = new Array(columns.length);
+  for (let n = 0; n < names.length; n++) names[n] = reader.text();
   for (let n = 0; n < columns.length; n++) columns[n] = reader.column(rows);
-  return { rows, columns };
+  return { rows, names, columns };
 }
 
 /** A row as an object. */
@@ -320,4 +328,4 @@ function makeRow(names, columns, row) {
   return object;
 }
 
-module.exports = { decodeChunk, makeRow };
+module.exports = { decodeChunk, makeRow, rowsInAll };

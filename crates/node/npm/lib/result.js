@@ -2,7 +2,7 @@
 
 // The whole result of a statement.
 
-const { decodeChunk, makeRow } = require('./decode.js');
+const { decodeChunk, makeRow, rowsInAll } = require('./decode.js');
 const { toError, checked } = require('./errors.js');
 const { submit } = require('./hub.js');
 const { INSPECT } = require('./temporal.js');
@@ -24,14 +24,16 @@ function camel(name) {
 class Result {
   #held;
   #bigint;
-  #columns = null;
+  /** Bytes of the first rows, until they are looked at. */
+  #bytes;
   #first = null;
   #summary = null;
 
   constructor(held, bigint) {
     this.#held = held;
     this.#bigint = bigint;
-    this.length = held.rows();
+    this.#bytes = held.chunk(0);
+    this.length = rowsInAll(this.#bytes);
   }
 
   static heldOf(result) {
@@ -40,7 +42,7 @@ class Result {
 
   /** Names of the columns. */
   get columns() {
-    return (this.#columns ??= this.#held.names());
+    return this.#chunk(0).names;
   }
 
   get #told() {
@@ -73,10 +75,12 @@ class Result {
   }
 
   #chunk(from) {
-    if (from === 0 && this.#first !== null) return this.#first;
-    const chunk = decodeChunk(this.#held.chunk(from), this.#bigint);
-    if (from === 0) this.#first = chunk;
-    return chunk;
+    if (from > 0) return decodeChunk(this.#held.chunk(from), this.#bigint);
+    if (this.#first === null) {
+      this.#first = decodeChunk(this.#bytes, this.#bigint);
+      this.#bytes = null;
+    }
+    return this.#first;
   }
 
   /** Chunks of rows, each with the number of its first row. */
@@ -136,7 +140,7 @@ class Result {
 
   /** The value in the only row and column; an error if there is more, or none. */
   value() {
-    const { columns } = this.length === 1 ? this.#chunk(0) : { columns: this.columns };
+    const { columns } = this.#chunk(0);
     if (this.length !== 1 || columns.length !== 1) {
       const text = `the result has ${this.length} rows and ${columns.length} columns`;
       throw new RangeError(`${text}, not one of each`);

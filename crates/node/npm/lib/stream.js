@@ -78,7 +78,7 @@ class Stream {
       if (bytes === null) return false;
       this.#batch = decodeChunk(bytes, this.#bigint);
       this.#row = 0;
-      if (this.#names.length === 0) this.#names = this.#native.names();
+      if (this.#names.length === 0) this.#names = this.#batch.names;
       if (this.#batch.rows > 0) return true;
     }
   }

@@ -1,7 +1,7 @@
 //! Rows of a result, column by column, as bytes.
 //!
 //! ```text
-//!  rows u32 │ columns u32 │ column...
+//!  rows of the whole result u32 │ rows u32 │ columns u32 │ name of each: text │ column...
 //!  column: kind u8, and
 //!   0  one value, that of every row
 //!   1  truth values    2  numbers (integers)    3  integers    4  floats
@@ -23,8 +23,10 @@ const NULL_TEXT: u32 = u32::MAX;
 /// The rows `from..to` of a result.
 pub(crate) fn chunk(columns: &Columns, from: usize, to: usize) -> Vec<u8> {
     let mut writer = Writer::new(columns);
+    writer.length(columns.row_count());
     writer.length(to - from);
     writer.length(columns.names().len());
+    columns.names().iter().for_each(|name| writer.text(name));
     for at in 0..columns.names().len() {
         column(&mut writer, columns.column(at), from, to);
     }
@@ -97,7 +99,9 @@ pub(crate) fn graph(columns: &Columns) -> Vec<u8> {
     let relationships = relationships.collect::<Vec<_>>();
     let mut writer = Writer::new(columns);
     writer.length(1);
+    writer.length(1);
     writer.length(2);
+    ["nodes", "relationships"].iter().for_each(|name| writer.text(name));
     for list in [nodes, relationships] {
         writer.byte(0);
         writer.value(&Value::List(list.into()));

@@ -12,8 +12,8 @@
 //!  error · settings · temporal       plain objects, both ways
 //! ```
 //!
-//! Everything that JavaScript may wait for runs on a thread of the [`pool`]; what it made waits in
-//! the [`hub`] of the JavaScript thread that asked. Values cross as bytes that one side writes and
+//! Everything that JavaScript may wait for runs on a thread of the `pool`; what it made waits in
+//! the `hub` of the JavaScript thread that asked. Values cross as bytes that one side writes and
 //! the other reads, so that threads prepare rows and JavaScript makes its objects in its own code.
 //! The classes of this side are private: `npm/lib` is the only user.
 

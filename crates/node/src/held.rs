@@ -21,6 +21,9 @@ const CHUNK_ROWS: usize = 1 << 10;
 /// Bytes below which a copy costs less than a finalizer.
 const COPIED_MAX: usize = 1 << 13;
 
+/// Bytes of a stream of Arrow beside its columns, about.
+const HEADER_BYTES: usize = 1 << 12;
+
 /// What a statement returned: all of it, held as columns.
 #[napi(custom_finalize)]
 pub struct Held {
@@ -118,10 +121,12 @@ pub(crate) fn failed(error: impl std::fmt::Display) -> QueryError {
     QueryError::runtime(ErrorKind::Database, "Arrow", error.to_string())
 }
 
-/// A whole result as a stream of Arrow IPC.
+/// A whole result as a stream of Arrow IPC. It is one batch, so that a column is one typed array.
 fn ipc(columns: &Columns) -> Result<Vec<u8>, QueryError> {
     let batch = telar_arrow::batch_of(columns)?;
-    let mut writer = StreamWriter::try_new(Vec::new(), &batch.schema()).map_err(failed)?;
+    // Room for all of it: a vector that grows is copied.
+    let bytes = Vec::with_capacity(batch.get_array_memory_size() + HEADER_BYTES);
+    let mut writer = StreamWriter::try_new(bytes, &batch.schema()).map_err(failed)?;
     writer.write(&batch).map_err(failed)?;
     writer.into_inner().map_err(failed)
 }

@@ -1,7 +1,7 @@
 # Entry points. Each is a thin call, so that the same command line works without make.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test wheel fmt bench
+.PHONY: help demo test wheel npm fmt bench
 
 help: ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /make \1\t/' | expand -t 14
@@ -15,6 +15,9 @@ test: ## run every check of the project, as CI does
 
 wheel: ## build the Python package into target/python/wheels
 	tools/python.sh --wheel
+
+npm: ## build the Node.js package into target/node/packages
+	tools/node.sh --package
 
 fmt: ## format all Rust code
 	cargo fmt --all

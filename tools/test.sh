@@ -90,6 +90,8 @@ step openapi tools/openapi.sh
 step drivers tools/drivers.sh "$target/debug/telar"
 # The wheel in an environment of its own.
 step python tools/python.sh
+# The tarball in a folder of its own.
+step node tools/node.sh
 for arguments in "${FEATURE_TESTS[@]}"; do
     # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
     read -r -a words <<<"$arguments"

@@ -29,6 +29,7 @@ mod shaped;
 mod text;
 
 use std::fs::File;
+use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -48,6 +49,14 @@ const BATCH_ROWS: usize = 1 << 14;
 #[must_use]
 pub fn formats() -> Arc<dyn Files> {
     Arc::new(Formats)
+}
+
+/// The rows of Arrow IPC in memory, a file or a stream, which is called `name` in errors.
+///
+/// # Errors
+/// If it is neither, or damaged.
+pub fn read_ipc(bytes: Vec<u8>, name: &str) -> Result<Box<dyn TableReader>, QueryError> {
+    Ok(Box::new(ipc::IpcReader::new(Cursor::new(bytes), name)?))
 }
 
 #[derive(Debug, Clone, Copy)]

@@ -144,3 +144,27 @@ fn text_is_read_whatever_it_is_written_in() {
     let half = [&b"\xff\xfe"[..], &little, &0xd834_u16.to_le_bytes()].concat();
     assert!(refused(FileFormat::Csv, &half).contains("the text is not UTF-16"));
 }
+
+#[test]
+fn a_schema_may_stand_at_the_end_of_a_file_alone() {
+    let compression = Some("none".to_owned());
+    let options = FileOptions { compression, ..FileOptions::new(FileFormat::Arrow) };
+    let whole = written(&options);
+    // Files of JavaScript begin with a batch. A mark, a length and the schema go.
+    let length = u32::from_le_bytes([whole[12], whole[13], whole[14], whole[15]]) as usize;
+    let without = [&whole[..8], &whole[16 + length..]].concat();
+    let values = |bytes: &[u8]| -> Vec<Vec<Value>> {
+        let columns = read(bytes, &options).expect("it can be read");
+        columns.into_iter().map(Column::into_values).collect()
+    };
+    assert_eq!(values(&without), values(&whole));
+    for at in 0..without.len() {
+        for bit in [0, 5, 7] {
+            let mut bytes = without.clone();
+            bytes[at] ^= 1 << bit;
+            if let Err(error) = read(&bytes, &options) {
+                assert!(error.message.starts_with('f'), "{error}");
+            }
+        }
+    }
+}

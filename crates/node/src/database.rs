@@ -1,0 +1,253 @@
+//! An open database, its sessions, and what it means to close it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use napi_derive::napi;
+use parking_lot::{Mutex, RwLock};
+use telar_db::maintenance::BackupOptions;
+use telar_db::query::Limits;
+use telar_db::{Runtime, Session as EngineSession};
+
+use crate::error::{Answer, Failure, answer};
+use crate::hub::{Hub, Outcome};
+use crate::pool::Admission;
+use crate::settings::{Limiting, Opening};
+
+/// How long closing waits for what it has ended.
+const LAST_WORDS: Duration = Duration::from_secs(10);
+
+/// A session of the engine. Every job that uses the database holds one.
+pub(crate) struct Runner {
+    pub(crate) session: EngineSession,
+}
+
+/// Where a session has its runner, until the database is closed.
+type Slot = RwLock<Option<Arc<Runner>>>;
+
+/// Transactions and streams: what is open for longer than a call.
+pub(crate) trait Ends: Send + Sync {
+    /// Ends it; what runs ends soon.
+    fn end(&self);
+
+    /// True once it holds nothing of the database any more.
+    fn has_ended(&self) -> bool;
+}
+
+/// An open database, which its sessions share.
+pub(crate) struct Opened {
+    database: Mutex<Option<telar_db::Database>>,
+    slots: Mutex<Vec<Weak<Slot>>>,
+    open: Mutex<Vec<Weak<dyn Ends>>>,
+    /// Flags of statements that can be aborted one by one.
+    flags: Mutex<Vec<Weak<AtomicBool>>>,
+    /// Ends all other statements, at the end of the environment.
+    quit: Arc<AtomicBool>,
+    path: Option<PathBuf>,
+}
+
+/// Adds to a list of what may be gone already; cost: a constant, amortized.
+fn remember<T: ?Sized>(list: &Mutex<Vec<Weak<T>>>, new: Weak<T>) {
+    let mut list = list.lock();
+    if list.len() == list.capacity() {
+        list.retain(|other| other.strong_count() > 0);
+    }
+    list.push(new);
+}
+
+fn closed() -> Failure {
+    Failure::closed("the database is closed: open it again")
+}
+
+impl Opened {
+    fn new(path: Option<PathBuf>, opening: &Opening) -> Result<(Arc<Self>, Runner), Failure> {
+        let settings = opening.settings()?;
+        let database = match &path {
+            Some(path) => telar_db::open_with(path, settings),
+            None => telar_db::Database::in_memory(settings),
+        }?;
+        let import_folder = opening.import_folder.as_ref().map(PathBuf::from);
+        let import_folder = import_folder.or_else(|| std::env::current_dir().ok());
+        let export_folder = opening.export_folder.as_ref().map(PathBuf::from);
+        let export_folder = export_folder.or_else(|| import_folder.clone());
+        let quit = Arc::<AtomicBool>::default();
+        let cancelled = Some(Arc::clone(&quit));
+        let limits = Limits { import_folder, export_folder, cancelled, ..Limits::default() };
+        let runtime = Arc::new(Runtime::default().with_files(telar_files::formats()));
+        let session = EngineSession::with_runtime(&database, runtime).with_limits(limits);
+        let opened = Self {
+            database: Mutex::new(Some(database)),
+            slots: Mutex::default(),
+            open: Mutex::default(),
+            flags: Mutex::default(),
+            quit,
+            path,
+        };
+        Ok((Arc::new(opened), Runner { session }))
+    }
+
+    fn slot(&self, runner: Runner) -> Arc<Slot> {
+        let slot = Arc::new(RwLock::new(Some(Arc::new(runner))));
+        remember(&self.slots, Arc::downgrade(&slot));
+        slot
+    }
+
+    /// The database itself.
+    pub(crate) fn database(&self) -> Result<telar_db::Database, Failure> {
+        self.database.lock().clone().ok_or_else(closed)
+    }
+
+    /// Notes what is to be ended before the database is closed.
+    pub(crate) fn note(&self, open: Weak<dyn Ends>) {
+        remember(&self.open, open);
+    }
+
+    /// A flag for one statement.
+    pub(crate) fn flag(&self, flag: &Arc<AtomicBool>) {
+        remember(&self.flags, Arc::downgrade(flag));
+    }
+
+    /// Ends transactions and streams, and writes a checkpoint. Statements that run are waited for.
+    pub(crate) fn close(&self) -> Result<(), Failure> {
+        let Some(database) = self.database.lock().take() else { return Ok(()) };
+        let slots = std::mem::take(&mut *self.slots.lock());
+        let runners = slots.iter().filter_map(Weak::upgrade).filter_map(|slot| slot.write().take());
+        let runners: Vec<Arc<Runner>> = runners.collect();
+        let open = std::mem::take(&mut *self.open.lock());
+        let open: Vec<_> = open.iter().filter_map(Weak::upgrade).collect();
+        open.iter().for_each(|open| open.end());
+        let deadline = Instant::now() + LAST_WORDS;
+        let busy = || {
+            runners.iter().any(|runner| Arc::strong_count(runner) > 1)
+                || open.iter().any(|open| !open.has_ended())
+        };
+        while busy() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        drop(runners);
+        Ok(database.close()?)
+    }
+
+    /// True once the environment ends.
+    pub(crate) fn quits(&self) -> bool {
+        // ORDERING: relaxed: it is asked again and again.
+        self.quit.load(Ordering::Relaxed)
+    }
+
+    /// Ends everything and closes: nobody waits for it any more.
+    pub(crate) fn quit(&self) {
+        // ORDERING: relaxed: statements look again and again.
+        self.quit.store(true, Ordering::Relaxed);
+        for flag in std::mem::take(&mut *self.flags.lock()).iter().filter_map(Weak::upgrade) {
+            flag.store(true, Ordering::Relaxed);
+        }
+        // What was committed is in the log, whatever an error says here.
+        let _ = self.close();
+    }
+}
+
+/// A session of an open database.
+#[napi]
+#[derive(Clone)]
+pub struct Database {
+    opened: Arc<Opened>,
+    slot: Arc<Slot>,
+}
+
+impl Database {
+    fn open_at(path: Option<String>, opening: &Opening) -> Result<Self, Failure> {
+        let (opened, runner) = Opened::new(path.map(PathBuf::from), opening)?;
+        let slot = opened.slot(runner);
+        Ok(Self { opened, slot })
+    }
+
+    /// The runner, unless the database is closed.
+    pub(crate) fn runner(&self) -> Result<Arc<Runner>, Failure> {
+        self.slot.read().clone().ok_or_else(closed)
+    }
+
+    pub(crate) fn opened(&self) -> &Arc<Opened> {
+        &self.opened
+    }
+}
+
+#[napi]
+impl Database {
+    /// Opens a database on a thread.
+    #[napi]
+    pub fn open(hub: &Hub, number: u32, path: Option<String>, opening: Opening) {
+        let all = Arc::clone(&hub.opened);
+        hub.run(number, Admission::Free, move || {
+            let database = Self::open_at(path, &opening)?;
+            remember(&all, Arc::downgrade(&database.opened));
+            Ok(Outcome::Database(database))
+        });
+    }
+
+    /// The same, at once.
+    #[napi]
+    pub fn open_sync(hub: &Hub, path: Option<String>, opening: Opening) -> Answer<Database> {
+        let database = Self::open_at(path, &opening);
+        answer(database.inspect(|db| remember(&hub.opened, Arc::downgrade(&db.opened))))
+    }
+
+    /// Another session, with other limits.
+    #[napi]
+    pub fn session(&self, limiting: Limiting) -> Answer<Database> {
+        let session = self.runner().and_then(|runner| limiting.apply(runner.session.clone()));
+        answer(session.map(|session| {
+            let slot = self.opened.slot(Runner { session });
+            Self { opened: Arc::clone(&self.opened), slot }
+        }))
+    }
+
+    /// The folder of the database.
+    #[napi]
+    pub fn path(&self) -> Option<String> {
+        self.opened.path.as_ref().map(|path| path.to_string_lossy().into_owned())
+    }
+
+    /// True once it is closed.
+    #[napi]
+    pub fn closed(&self) -> bool {
+        self.opened.database.lock().is_none()
+    }
+
+    /// Closes the database, on a thread.
+    #[napi]
+    pub fn close(&self, hub: &Hub, number: u32) {
+        let opened = Arc::clone(&self.opened);
+        hub.run(number, Admission::Free, move || {
+            opened.close()?;
+            Ok(Outcome::Nothing)
+        });
+    }
+
+    /// Closes the database.
+    #[napi]
+    pub fn close_sync(&self) -> Answer<bool> {
+        answer(self.opened.close().map(|()| true))
+    }
+
+    /// Writes a checkpoint.
+    #[napi]
+    pub fn checkpoint(&self, hub: &Hub, number: u32) {
+        let opened = Arc::clone(&self.opened);
+        hub.run(number, Admission::Free, move || {
+            opened.database()?.checkpoint()?;
+            Ok(Outcome::Nothing)
+        });
+    }
+
+    /// Copies the database into a new folder.
+    #[napi]
+    pub fn backup(&self, hub: &Hub, number: u32, path: String) {
+        let opened = Arc::clone(&self.opened);
+        hub.run(number, Admission::Free, move || {
+            opened.database()?.backup(PathBuf::from(path).as_path(), &BackupOptions::default())?;
+            Ok(Outcome::Nothing)
+        });
+    }
+}

@@ -32,15 +32,27 @@ fn run(name: &str) -> Vec<String> {
 #[test]
 fn examples_of_the_page_run() {
     let said = run("import.md");
-    assert_eq!(said.len(), 6);
+    assert_eq!(said.len(), 9);
     assert!(said[0].contains("3 vertices :Crossing, 3 edges :ROAD"), "{}", said[0]);
     assert!(said[1].contains("3 vertices, 2 edges"), "{}", said[1]);
-    assert!(said[2].contains("3 vertices, 2 edges, 1 constraint or index in"), "{}", said[2]);
-    assert!(said[2].contains("CREATE CONSTRAINT `unique_Person_id`"), "{}", said[2]);
-    assert!(said[3].contains("3 vertices, 1 edge") && said[3].contains("2 rows"), "{}", said[3]);
-    assert!(said[3].contains("more.csv:3: :END_ID: no vertex has the id \"9\""), "{}", said[3]);
-    assert!(said[4].contains("0 vertices, 1 edge"), "{}", said[4]);
-    assert!(said[5].contains("3 vertices, 2 edges") && said[5].contains("by bfs"), "{}", said[5]);
+    assert!(
+        said[2].contains("cities.csv: nodes :City by id; id: int, name: string, founded: date")
+    );
+    assert!(said[2].contains("2 vertices, 1 edge"), "{}", said[2]);
+    assert!(
+        said[3].contains("VISITED from who (:Person.name) to place (:City.name)"),
+        "{}",
+        said[3]
+    );
+    assert!(
+        said[4].contains("id: int, since: date") && said[4].contains("\"property\": \"since\"")
+    );
+    assert!(said[5].contains("3 vertices, 2 edges, 1 constraint or index in"), "{}", said[5]);
+    assert!(said[5].contains("CREATE CONSTRAINT `unique_Person_id`"), "{}", said[5]);
+    assert!(said[6].contains("3 vertices, 1 edge") && said[6].contains("2 rows"), "{}", said[6]);
+    assert!(said[6].contains("more.csv:3: :END_ID: no vertex has the id \"9\""), "{}", said[6]);
+    assert!(said[7].contains("0 vertices, 1 edge"), "{}", said[7]);
+    assert!(said[8].contains("3 vertices, 2 edges") && said[8].contains("by bfs"), "{}", said[8]);
 }
 
 /// Files as neo4j-admin reads and APOC writes them come in whole.

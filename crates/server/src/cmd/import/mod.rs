@@ -5,6 +5,8 @@ mod csv;
 mod edge_list;
 #[cfg(feature = "files")]
 mod folder;
+#[cfg(feature = "files")]
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,13 +52,20 @@ pub(crate) struct Options {
     /// Directory of the database; made if there is none
     db: PathBuf,
     /// File of edges, or the folder of an export
-    #[arg(required_unless_present_any = ["nodes", "relationships"],
+    #[cfg_attr(feature = "files",
+               arg(required_unless_present_any = ["nodes", "relationships", "mapping"]))]
+    #[cfg_attr(not(feature = "files"),
+               arg(required_unless_present_any = ["nodes", "relationships"]))]
+    #[arg(
           conflicts_with_all = ["nodes", "relationships"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     edge_list: edge_list::EdgeListArgs,
     #[command(flatten)]
     csv: csv::CsvArgs,
+    #[cfg(feature = "files")]
+    #[command(flatten)]
+    tables: tables::TableArgs,
     /// At most one edge per pair and no edge properties, at half the memory
     #[arg(long)]
     simple: bool,
@@ -72,6 +81,14 @@ pub(crate) struct Options {
 
 /// Runs `telar import`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    #[cfg(feature = "files")]
+    if options.tables.dry_run {
+        if options.file.is_some() {
+            bail!("--dry-run is for --nodes, --relationships and --mapping");
+        }
+        tables::dry_run(options)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let new = New::at(&options.db)?;
     let mut settings = match options.edge_list.asynchronous {
         true => Settings::asynchronous(ASYNC_INTERVAL_MS),
@@ -89,11 +106,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (Some(file), _) => {
             edge_list::run(options, file, telar_db::open_with(&options.db, settings)?)?;
         }
-        (None, None) => csv::run(options, telar_db::open_with(&options.db, settings)?)?,
+        (None, None) => rows(options, telar_db::open_with(&options.db, settings)?)?,
         (None, Some(order)) => ordered(options, order, settings)?,
     }
     new.keep();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Imports files of rows.
+fn rows(options: &Options, db: Database) -> anyhow::Result<()> {
+    #[cfg(feature = "files")]
+    if tables::are_meant(options)? {
+        return tables::run(options, db);
+    }
+    csv::run(options, db)
 }
 
 /// Imports CSV files into a database beside the one that is to be, and that into this one in order.
@@ -112,7 +138,7 @@ fn ordered(options: &Options, order: Method, settings: Settings) -> anyhow::Resu
         bail!("{}: is there, of an import that was interrupted: remove it", path.display());
     }
     let beside = New::at(&path)?;
-    csv::run(options, telar_db::open_with(&path, settings)?)?;
+    rows(options, telar_db::open_with(&path, settings)?)?;
     let progress = Progress::new();
     let how = ReorderOptions::new(order);
     let done = reorder(&path, &options.db, &how, &|p| progress.update(p));

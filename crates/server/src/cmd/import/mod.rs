@@ -6,6 +6,10 @@ mod edge_list;
 #[cfg(feature = "files")]
 mod folder;
 #[cfg(feature = "files")]
+mod graph_file;
+#[cfg(feature = "files")]
+mod script;
+#[cfg(feature = "files")]
 mod tables;
 
 use std::fs;
@@ -99,6 +103,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     #[cfg(feature = "files")]
     if let Some(folder) = options.file.as_deref().filter(|file| file.is_dir()) {
         folder::run(options, folder, telar_db::open_with(&options.db, settings)?)?;
+        new.keep();
+        return Ok(ExitCode::SUCCESS);
+    }
+    #[cfg(feature = "files")]
+    if let Some(file) = options.file.as_deref()
+        && let Some(format) = graph_file::format(options, file)?
+    {
+        graph_file::run(options, file, format, settings)?;
         new.keep();
         return Ok(ExitCode::SUCCESS);
     }

@@ -57,17 +57,24 @@ fn graphml_of_igraph() {
     assert_eq!(found, ["'a' 1.5 'b' 2.0 'n0'"]);
 }
 
-/// `apoc.export.graphml.all` with types, as its documentation shows it.
+/// `apoc.export.graphml.all` with types, of APOC 5.26 in Neo4j 5.26.
 #[test]
 fn graphml_of_apoc() {
     let (db, notes) = taken(graphml::read(&data("apoc.graphml"), &names()));
+    let text = "MATCH (a:Person:Author) RETURN a.id, a.name, a.born, a.big, a.inf, a.none, a.nums, \
+                a.reals, a.tags, a.days, a.ok";
+    let expected = "1 'Ada \"q\" \\'x\\' \\n' '1815-12-10' 9223372036854775807 inf [] [1, 2, 3] \
+                    [1.5, 2.0] ['math', 'poetry'] ['2000-01-01', '2000-01-02'] TRUE";
+    assert_eq!(rows(&db, text), [expected]);
+    let text = "MATCH (a)-[r]->(b) RETURN a.id, type(r), properties(r), b.id ORDER BY type(r), r.w, b.id, a.id";
     let expected = [
-        "['Actor', 'Person'] {born: 1964, name: 'Keanu Reeves', roles: ['Neo', 'John']}",
-        "['Movie'] {name: 'The Matrix', released: 1999, sold: TRUE}",
-        "[] {name: 'nobody'}",
+        "1 'KNOWS' {since: '1840-01-01', w: 2.5} 2",
+        "1 'KNOWS' {} 2",
+        "2 'KNOWS' {} 2",
+        "2 'LIVES IN' {} NULL",
     ];
-    assert_eq!(rows(&db, NODES), expected);
-    assert_eq!(rows(&db, EDGES), ["'Keanu Reeves' 'ACTED_IN' {as: 'Neo'} 'The Matrix'"]);
+    assert_eq!(rows(&db, text), expected);
+    assert_eq!(rows(&db, "MATCH (n {odd: 'no label'}) RETURN labels(n)"), ["[]"]);
     assert_eq!(notes, Vec::<String>::new());
 }
 
@@ -83,11 +90,11 @@ fn graphml_of_others() {
     let text = "<graphml><key id='labelV' for='node' attr.name='labelV'/>
         <key id='labelE' for='edge'/><key id='age' for='all'><default>7</default></key>
         <graph edgedefault='directed'><edge source='1' target='2'><data key='labelE'>knows</data>
-        </edge><node id='1'><data key='labelV'>person</data></node><node id='2'><data key='age'>8
+        </edge><node id='1'><data key='labelV'>person::author</data></node><node id='2'><data key='age'>8
         </data></node></graph></graphml>";
     let (db, _) = taken(read(text));
     let found = rows(&db, "MATCH (a)-[r]->(b) RETURN labels(a), a.age, type(r), r.age, labels(b)");
-    assert_eq!(found, ["['person'] '7' 'knows' '7' []"]);
+    assert_eq!(found, ["['person', 'author'] '7' 'knows' '7' []"]);
     // Graphics of yEd.
     let text = "<g:graphml xmlns:g='u' xmlns:y='v'><g:key id='d0' for='node' yfiles.type='nodegraphics'/>
         <g:graph edgedefault='undirected'><g:node id='n0'><g:data key='d0'><y:ShapeNode><y:NodeLabel>x

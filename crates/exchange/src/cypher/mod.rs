@@ -72,10 +72,6 @@ fn properties(of: &str, all: &[(&str, Value)]) -> Result<String, QueryError> {
 /// written is removed.
 pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
     let place = path.display().to_string();
-    if db.labels().iter().any(|label| LABEL.trim_matches('`') == *label) {
-        let text = format!("the database has the label {LABEL}, which scripts use");
-        return Err(failed(&place, text));
-    }
     let file = File::create_new(path).map_err(|e| failed(&place, e))?;
     let out = Out { path: place, file: BufWriter::with_capacity(1 << 16, file) };
     write_to(db, out).inspect_err(|_| {
@@ -87,11 +83,16 @@ pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
 fn write_to(db: &Database, mut out: Out) -> Result<Written, QueryError> {
     let walk = Walk::new(db)?;
     let mut written = Written::default();
+    let place = out.path.clone();
     out.line(&format!(
         "CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:{LABEL}) REQUIRE (node.{ID}) IS UNIQUE;"
     ))?;
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
     walk.nodes(|node| {
+        if node.labels.contains(&LABEL.trim_matches('`')) {
+            let text = format!("the database has nodes with the label {LABEL}, which scripts use");
+            return Err(failed(&place, text));
+        }
         let labels: String = node.labels.iter().map(|label| format!(":{}", name(label))).collect();
         let own = properties(&format!("node {}", node.id), &node.properties)?;
         let row = format!("{{_id: {}, properties: {own}}}", node.id);

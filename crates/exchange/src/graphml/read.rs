@@ -219,6 +219,10 @@ impl Reader<'_> {
             };
             match key.kind {
                 Kind::Ignored => {}
+                // TinkerPop's several labels, and APOC's in that form.
+                Kind::Names if id == "labelV" && text.contains(':') => {
+                    data.names = Some(format!(":{}", text.replace("::", ":")));
+                }
                 Kind::Names => data.names = Some(text),
                 _ => {
                     let value = value(&key.kind, &text);

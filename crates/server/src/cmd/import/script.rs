@@ -1,16 +1,17 @@
 //! A script of Cypher that makes a new database: what `telar export --format cypher`, APOC and
 //! others write.
 //!
-//! The database is there when all of the script has run, or not at all. Commands of shells are
-//! those that such scripts have: `:begin`, `:commit`, `:rollback`, `:schema`.
+//! The database is there when all of the script has run, or not at all, whatever transactions the
+//! script has: `:begin` and `:commit`, and the words of the old neo4j-shell, say nothing. Indexes
+//! and constraints that Telar does not have are left out, and told.
 
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::{anyhow, bail};
 use telar_cli::process_cpu_s;
-use telar_db::query::QueryError;
-use telar_db::{QueryTransaction, Session, Settings, ValueMap};
+use telar_db::query::ErrorKind;
+use telar_db::{Session, Settings, ValueMap};
 
 use super::ASYNC_INTERVAL_MS;
 use crate::cmd::shell::script::{Piece, Place, Trouble, pieces};
@@ -39,13 +40,10 @@ pub(super) fn run(options: &super::Options, file: &Path, settings: Settings) -> 
     let db = telar_db::open_with(&options.db, settings)?;
     let session = Session::new(&db);
     let mut counts = Counts::default();
-    let mut transaction = None;
+    let text = without_words(text);
     for (at, piece) in pieces(&text) {
-        let done = step(&session, &mut transaction, &piece, &mut counts);
+        let done = step(&session, &piece, &mut counts);
         done.map_err(|trouble| anyhow!("{}", trouble.shown(Place::of(Some(&name), &text, at))))?;
-    }
-    if transaction.is_some() {
-        bail!("{name}: a transaction was begun and never committed: :commit is missing at the end");
     }
     drop(session);
     let screen = Screen::new();
@@ -55,6 +53,9 @@ pub(super) fn run(options: &super::Options, file: &Path, settings: Settings) -> 
     screen.line(format!("  {:<11}{vertices}, {edges}", "made"))?;
     let statements = number::counted(counts.statements, "statement", "statements");
     screen.line(format!("  {:<11}{statements}", "run"))?;
+    for note in &counts.not_made {
+        screen.line(format!("  {:<11}not made: {note}", "note"))?;
+    }
     super::finish(screen, options, db, process_cpu_s() - before)
 }
 
@@ -63,50 +64,62 @@ struct Counts {
     statements: u64,
     nodes: u64,
     relationships: u64,
+    /// Indexes and constraints of kinds that there are not.
+    not_made: Vec<String>,
 }
 
-fn trouble(message: String) -> Trouble {
-    Trouble { message, at: None, excerpt: None, code: String::new() }
-}
-
-/// Runs a statement or a command.
-fn step(
-    session: &Session,
-    transaction: &mut Option<QueryTransaction>,
-    piece: &Piece<'_>,
-    counts: &mut Counts,
-) -> Result<(), Trouble> {
-    match piece {
-        Piece::Statement(text) => {
-            let result = match transaction {
-                Some(open) => open.run(text, &ValueMap::new()),
-                None => session.run_with(text, &ValueMap::new()),
-            };
-            let counters = result.map_err(|e: QueryError| Trouble::from(e))?.counters;
-            counts.statements += 1;
-            counts.nodes += counters.nodes_created;
-            counts.relationships += counters.relationships_created;
+/// The script with blanks where neo4j-shell's commands are, which have lines of their own.
+fn without_words(text: String) -> String {
+    if !text.trim_start().get(..5).is_some_and(|word| word.eq_ignore_ascii_case("begin")) {
+        return text;
+    }
+    let lines = text.split_inclusive('\n').map(|line| {
+        match line.trim().trim_end_matches(';').to_ascii_lowercase().as_str() {
+            word @ ("begin" | "commit" | "schema await") => line.replace(
+                |c: char| c.is_ascii_alphabetic() && word.contains(c.to_ascii_lowercase()),
+                " ",
+            ),
+            _ => line.to_owned(),
         }
+    });
+    lines.collect()
+}
+
+/// Runs a statement, or looks at a command.
+fn step(session: &Session, piece: &Piece<'_>, counts: &mut Counts) -> Result<(), Trouble> {
+    let text = match piece {
+        Piece::Statement(text) => text,
         Piece::Command(text) => {
             let command = text.split_whitespace().next().unwrap_or_default();
-            match command.trim_end_matches(';').to_ascii_lowercase().as_str() {
-                ":begin" if transaction.is_some() => {
-                    return Err(trouble("a transaction is open already".to_owned()));
-                }
-                ":begin" => *transaction = Some(session.begin()?),
-                ":commit" => {
-                    transaction.take().map_or(Ok(()), |open| open.commit().map(drop))?;
-                }
-                ":rollback" => drop(transaction.take()),
-                // Indexes are there when the statement has run that makes them.
-                ":schema" => {}
-                other => {
-                    return Err(trouble(format!(
-                        "{other} is a command for people: telar shell runs it"
-                    )));
-                }
-            }
+            return match command.trim_end_matches(';').to_ascii_lowercase().as_str() {
+                ":begin" | ":commit" | ":schema" => Ok(()),
+                other => Err(Trouble {
+                    message: format!("{other} is a command for people: telar shell runs it"),
+                    at: None,
+                    excerpt: None,
+                    code: String::new(),
+                }),
+            };
         }
+    };
+    match session.run_with(text, &ValueMap::new()) {
+        Ok(result) => {
+            counts.statements += 1;
+            counts.nodes += result.counters.nodes_created;
+            counts.relationships += result.counters.relationships_created;
+            Ok(())
+        }
+        Err(error) if makes_schema(text) && error.kind == ErrorKind::NotSupported => {
+            counts.not_made.push(format!("{text}: {}", error.message));
+            Ok(())
+        }
+        Err(error) => Err(Trouble::from(error)),
     }
-    Ok(())
+}
+
+/// True for commands that make indexes and constraints.
+fn makes_schema(text: &str) -> bool {
+    let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
+    words.next().as_deref() == Some("CREATE")
+        && words.take(3).any(|word| matches!(word.as_str(), "INDEX" | "CONSTRAINT"))
 }

@@ -19,6 +19,7 @@ pub mod cypher;
 pub mod gather;
 pub mod gexf;
 pub mod graphml;
+pub mod kuzu;
 pub mod tables;
 mod walk;
 mod xml;

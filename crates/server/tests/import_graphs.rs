@@ -105,3 +105,52 @@ fn a_script_that_fails_leaves_nothing() {
     assert!(said.contains("--order is for files of edges and rows"), "{said}");
     assert!(!folder.join("db").exists());
 }
+
+/// Folders that `EXPORT DATABASE` of Kuzu 0.11 and Ladybug 0.22 wrote (tests/data/kuzu.py).
+#[test]
+fn folders_of_kuzu_come_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for form in ["kuzu-csv", "kuzu-parquet", "ladybug"] {
+        let said = run(folder, &["import", form, &data(form)]);
+        let edges = if form == "ladybug" { 2 } else { 3 };
+        assert!(said.contains(&format!("3 vertices, {edges} edges")), "{said}");
+        let asked = |text: &str| run(folder, &["shell", form, "-c", text]);
+        let text =
+            "MATCH (p:Person {id: 1}) RETURN p.name, p.born, p.score, p.ok, p.at, p.span, p.u";
+        let expected = "p.name,p.born,p.score,p.ok,p.at,p.span,p.u\n\"Ada, \"\"q\"\"\nline\",1815-12-10,\
+            0.5,true,2024-02-29T13:05:00.5,P1Y2DT3H,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\n";
+        assert_eq!(asked(text), expected, "{form}");
+        let text = "MATCH (a:Person)-[r]->(b) RETURN a.id, type(r), properties(r) AS r, labels(b) AS l, \
+                    coalesce(b.name, b.id) AS b ORDER BY a.id, type(r)";
+        let expected = "a.id,type(r),r,l,b\n1,Knows,{since: 1840},['Person'],Bob\n\
+                        1,LivesIn,{note: 'x;y'},['City'],Ulm\n";
+        assert!(asked(text).starts_with(expected), "{form}: {}", asked(text));
+        let rules = asked(
+            "SHOW CONSTRAINTS YIELD labelsOrTypes, properties, type RETURN * ORDER BY properties",
+        );
+        assert!(rules.contains("['Person'],['id']") || rules.contains("['id'],"), "{rules}");
+        assert_eq!(rules.lines().count(), 3, "{rules}");
+        let tags = asked("MATCH (p:Person {id: 1}) RETURN size(p.tags) AS n, p.big");
+        match form {
+            // As Kuzu writes them, the list of 'a' and 'b, c' has three texts.
+            "kuzu-csv" => assert_eq!(tags, "n,p.big\n3,9007199254740993\n"),
+            _ => assert!(tags.starts_with("n,p.big\n2,"), "{tags}"),
+        }
+        assert_eq!(said.contains("Person.tags, STRING[]: Kuzu writes texts"), form == "kuzu-csv");
+    }
+    let empty = folder.join("empty");
+    std::fs::create_dir(&empty).unwrap();
+    let said = fail(folder, &["import", "x", "empty"]);
+    assert!(said.contains("schema.json is missing") && said.contains("EXPORT DATABASE"), "{said}");
+    std::fs::write(empty.join("schema.cypher"), "CREATE NODE TABLE P (id INT64, PRIMARY KEY(id));")
+        .unwrap();
+    std::fs::write(empty.join("copy.cypher"), "\nCOPY Q (id) FROM \"Q.csv\" (header=true);")
+        .unwrap();
+    let said = fail(folder, &["import", "x", "empty"]);
+    assert!(said.contains("copy.cypher:2: the table Q is not in schema.cypher"), "{said}");
+    std::fs::write(empty.join("copy.cypher"), "COPY P (id) FROM \"P.csv\" (header=true);").unwrap();
+    let said = fail(folder, &["import", "x", "empty"]);
+    assert!(said.contains("P.csv: No such file"), "{said}");
+    assert!(!folder.join("x").exists());
+}

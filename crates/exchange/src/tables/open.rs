@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport};
 use telar_db::query::{FileFormat, QueryError, TableReader};
-use telar_files::{ColumnType, Rejected};
+use telar_files::Rejected;
 
 use super::guess::sources;
 use super::mapping::{ColumnMapping, EndMapping, Mapping};
-use super::rows::{File, Rows};
+use super::rows::{File, Rows, Type};
 use super::source::Source;
 use super::unclear;
 
@@ -72,7 +72,7 @@ fn renamed(columns: &BTreeMap<String, ColumnMapping>, name: &str) -> Arc<str> {
 struct Kept {
     column: Arc<str>,
     name: Arc<str>,
-    ty: Option<ColumnType>,
+    ty: Option<Type>,
 }
 
 fn kept_of(
@@ -106,7 +106,7 @@ fn kept_of(
             return None;
         }
         let ty = of.and_then(|of| of.ty.as_deref()).map(|name| {
-            ColumnType::of_name(name).ok_or_else(|| {
+            Type::of_name(name).ok_or_else(|| {
                 unclear(format!("column '{column}': there is no type '{name}' (docs/files.md)"))
             })
         });
@@ -135,20 +135,25 @@ fn rows<'n>(
         let is_csv = source.reading.options.format == FileFormat::Csv;
         let given = kept.iter().filter_map(|kept| {
             let known = source.names.contains(&kept.column);
-            Some((kept.column.to_string(), kept.ty.filter(|_| known)?.name().to_owned()))
+            let ty = kept.ty.filter(|_| known)?.of_csv();
+            Some((kept.column.to_string(), ty.name().to_owned()))
         });
         let rows = source.read(given.collect(), rejected)?;
         let place = |kept: &Kept| {
             let place = source.names.iter().position(|name| *name == kept.column);
-            (place, kept.ty.filter(|_| !is_csv))
+            (place, kept.ty.filter(|ty| !is_csv || !matches!(ty, Type::Plain(_))))
         };
         let kept = kept.iter().map(place).collect();
         files.push(File { path: source.path.clone(), rows, kept });
     }
+    let of = |columns: &BTreeMap<String, ColumnMapping>, kept: &Kept| {
+        columns.get(&*kept.column)?.ty.clone()
+    };
     let said = kept.iter().map(|kept| {
         let at = sources[0].names.iter().position(|name| *name == kept.column);
-        let guessed = at.and_then(|at| sources[0].types[at]);
-        match kept.ty.map(ColumnType::name).or(guessed) {
+        let guessed = at.and_then(|at| sources[0].types[at]).map(str::to_owned);
+        let own = of(columns, kept);
+        match own.or(guessed) {
             Some(ty) => format!("{}: {ty}", kept.name),
             None => kept.name.to_string(),
         }

@@ -10,6 +10,7 @@ use telar_cli::process_cpu_s;
 use telar_db::import::import_tables;
 use telar_db::import::table::TableReport;
 use telar_db::{Database, EdgeTypeOptions, Settings};
+use telar_exchange::kuzu;
 use telar_exchange::tables::{
     self, Columns, EndMapping, Mapping, NodeFiles, Options as FileOptions, RelationshipFiles,
 };
@@ -174,13 +175,30 @@ pub(super) fn run(options: &super::Options, db: Database) -> anyhow::Result<()> 
     if let Some(flag) = options.csv.only_for_typed_headers() {
         bail!("{flag} is for CSV files with headers as neo4j-admin writes them (docs/import.md)");
     }
-    let before = process_cpu_s();
     let mapping = tables::guess(&db, &mapping_of(options)?, &columns_of(options), false)?;
+    take(options, db, kuzu::Export { mapping, ..kuzu::Export::default() })
+}
+
+/// Imports the folder of Kuzu's or Ladybug's `EXPORT DATABASE` into `db` and closes it.
+pub(super) fn run_kuzu(
+    options: &super::Options,
+    folder: &Path,
+    db: Database,
+) -> anyhow::Result<()> {
+    take(options, db, kuzu::read(folder)?)
+}
+
+fn take(options: &super::Options, db: Database, export: kuzu::Export) -> anyhow::Result<()> {
+    let before = process_cpu_s();
+    let kuzu::Export { mapping, unique, notes } = export;
     let csv = &options.csv;
     let rejected = csv.rejects.as_ref().map(|_| Rejected::new(csv.rejects_max));
     let mut opened = tables::open(&mapping, rejected.as_ref())?;
     opened.import.bad_rows = csv.rejects.as_ref().map(|_| csv.rejects_max);
     opened.import.unique = csv.unique.iter().map(|unique| unique.0.clone()).collect();
+    // Programs that have maps as values keep them.
+    opened.import.as_is = !unique.is_empty();
+    opened.import.unique.extend(unique);
     opened.import.load.memory_bytes = (csv.memory as usize) << 20;
     if options.simple {
         for table in &opened.import.relationships {
@@ -198,6 +216,9 @@ pub(super) fn run(options: &super::Options, db: Database) -> anyhow::Result<()> 
     summary(screen, options, &report)?;
     for line in &opened.taken {
         screen.line(format!("  {:<11}{line}", "read"))?;
+    }
+    for note in notes {
+        screen.line(format!("  {:<11}{note}", "note"))?;
     }
     if let Some(file) = &csv.rejects {
         let read = rejected.iter().flat_map(Rejected::records).map(|row| (row.place, row.reason));

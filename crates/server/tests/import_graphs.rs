@@ -117,9 +117,12 @@ fn folders_of_kuzu_come_in() {
         assert!(said.contains(&format!("3 vertices, {edges} edges")), "{said}");
         let asked = |text: &str| run(folder, &["shell", form, "-c", text]);
         let text =
-            "MATCH (p:Person {id: 1}) RETURN p.name, p.born, p.score, p.ok, p.at, p.span, p.u";
-        let expected = "p.name,p.born,p.score,p.ok,p.at,p.span,p.u\n\"Ada, \"\"q\"\"\nline\",1815-12-10,\
-            0.5,true,2024-02-29T13:05:00.5,P1Y2DT3H,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11\n";
+            "MATCH (p:Person {id: 1}) RETURN p.name, p.born, p.score, p.ok, p.at, p.u, p.span";
+        let span = if form == "kuzu-csv" { "P1Y2DT3H" } else { "" };
+        let expected = format!(
+            "p.name,p.born,p.score,p.ok,p.at,p.u,p.span\n\"Ada, \"\"q\"\"\nline\",1815-12-10,0.5,\
+             true,2024-02-29T13:05:00.5,a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11,{span}\n"
+        );
         assert_eq!(asked(text), expected, "{form}");
         let text = "MATCH (a:Person)-[r]->(b) RETURN a.id, type(r), properties(r) AS r, labels(b) AS l, \
                     coalesce(b.name, b.id) AS b ORDER BY a.id, type(r)";

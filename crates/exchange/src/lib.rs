@@ -20,6 +20,7 @@ pub mod gather;
 pub mod gexf;
 pub mod graphml;
 pub mod kuzu;
+pub mod rdf;
 pub mod tables;
 mod walk;
 mod xml;
@@ -72,6 +73,10 @@ pub enum GraphFormat {
     Gexf,
     /// A script of Cypher.
     Cypher,
+    /// RDF as Turtle.
+    Turtle,
+    /// RDF as N-Triples.
+    Ntriples,
 }
 
 impl GraphFormat {
@@ -83,6 +88,8 @@ impl GraphFormat {
             "graphml" => Self::Graphml,
             "gexf" => Self::Gexf,
             "cypher" | "cql" | "cyp" => Self::Cypher,
+            "ttl" | "turtle" => Self::Turtle,
+            "nt" | "ntriples" => Self::Ntriples,
             _ => return None,
         })
     }

@@ -1,15 +1,45 @@
-//! A file that holds a whole graph: GraphML, GEXF, a script of Cypher.
+//! A file that holds a whole graph: GraphML, GEXF, RDF, a script of Cypher.
 
 use std::path::Path;
 
 use anyhow::bail;
+use clap::{Args, ValueEnum};
 use telar_cli::process_cpu_s;
 use telar_db::import::import_tables;
 use telar_db::{Database, EdgeTypeOptions, Session, Settings};
+use telar_exchange::rdf::{self, Iris};
 use telar_exchange::{GraphFormat, Names, Read, gexf, graphml};
 
 use super::{script, tables};
 use crate::ui::{Progress, Screen};
+
+/// Options of files that hold a graph.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Graphs of other programs")]
+pub(super) struct GraphArgs {
+    /// Of a server: the database [default: the user's own]
+    #[arg(long, value_name = "NAME")]
+    database: Option<String>,
+    /// Of RDF: how IRIs become names of labels, types and properties
+    #[arg(long, value_enum, default_value_t = IriNames::Local)]
+    iris: IriNames,
+}
+
+impl GraphArgs {
+    /// The database of a server.
+    pub(super) fn database(&self) -> Option<&str> {
+        self.database.as_deref()
+    }
+}
+
+/// Names of IRIs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum IriNames {
+    /// What stands behind the last # or /
+    Local,
+    /// All of it
+    Full,
+}
 
 /// The format of a file that holds a graph; none if it is one of edges.
 pub(super) fn format(options: &super::Options, file: &Path) -> anyhow::Result<Option<GraphFormat>> {
@@ -33,6 +63,13 @@ pub(super) fn run(
     let read = match format {
         GraphFormat::Graphml => graphml::read(file, &names)?,
         GraphFormat::Gexf => gexf::read(file, &names)?,
+        GraphFormat::Turtle | GraphFormat::Ntriples => {
+            let iris = match options.graph.iris {
+                IriNames::Local => Iris::Local,
+                IriNames::Full => Iris::Full,
+            };
+            rdf::read(file, format == GraphFormat::Ntriples, iris)?
+        }
         GraphFormat::Cypher => return script::run(options, file, settings),
     };
     let db = telar_db::open_with(&options.db, settings)?;

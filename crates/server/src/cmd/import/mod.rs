@@ -1,6 +1,12 @@
-//! `telar import`: files into a database. An edge list is read by `edge_list.rs`, CSV files with
-//! typed headers by `csv.rs`, the folder of an export by `folder.rs`.
+//! `telar import`: files and servers into a database.
+//!
+//! - `edge_list`: edges; `csv`: CSV files with typed headers; `tables`: other files of rows.
+//! - `folder`: the folder of an export, Telar's own or Kuzu's.
+//! - `graph_file`: GraphML, GEXF, RDF; `script`: Cypher.
+//! - `bolt`: a server that runs.
 
+#[cfg(feature = "files")]
+mod bolt;
 mod csv;
 mod edge_list;
 #[cfg(feature = "files")]
@@ -21,6 +27,8 @@ use clap::Args;
 use telar_db::algo::ordering::Method;
 use telar_db::reorder::{ReorderOptions, reorder};
 use telar_db::{Database, Settings};
+#[cfg(feature = "files")]
+use telar_server::bolt::client::Address;
 
 use super::folder_bytes;
 use crate::ui::{Progress, Screen, number};
@@ -29,7 +37,7 @@ use crate::ui::{Progress, Screen, number};
 /// long enough that the disk does not hold it up.
 const ASYNC_INTERVAL_MS: u64 = 100;
 
-/// Read files into a database: an edge list, or CSV files of nodes and relationships.
+/// Read files, or all of a running server, into a database.
 ///
 /// An edge list: every id in the file becomes a new vertex with the property `id`, every record an
 /// edge from the first id to the second. Further numeric columns become properties of the edges.
@@ -38,7 +46,11 @@ const ASYNC_INTERVAL_MS: u64 = 100;
 /// CSV files say in their first record what each column is, as neo4j-admin's do: name:TYPE, :ID,
 /// :LABEL, :START_ID, :END_ID, :TYPE. docs/import.md has all of it.
 ///
-/// The folder that telar export has made becomes the same database again.
+/// Parquet, Arrow, JSON lines and CSV without such a record come in by the same options; columns
+/// are guessed, named by --id, --from and --to, or described by a --mapping file.
+///
+/// A file of GraphML, GEXF, RDF (Turtle, N-Triples) or Cypher, the folder of telar export or of
+/// Kuzu's EXPORT DATABASE, and bolt://user@host are whole graphs. docs/moving.md has all of it.
 ///
 /// Files may be compressed with gzip or zstd. Everything comes in as one commit; if anything is
 /// wrong, nothing is changed.
@@ -51,17 +63,21 @@ const ASYNC_INTERVAL_MS: u64 = 100;
       --relationships knows.csv --delimiter TAB --rejects rejects.tsv
   telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv
   telar import web.telar cnr-2000.txt.zst --simple --order rcm
-  telar import copy.telar graph-export")]
+  telar import people.telar --nodes Person=p.parquet --relationships KNOWS=k.parquet
+  telar import copy.telar graph-export
+  telar import copy.telar graph.graphml
+  telar import copy.telar bolt://neo4j@127.0.0.1:7687")]
 pub(crate) struct Options {
     /// Directory of the database; made if there is none
     db: PathBuf,
-    /// File of edges, or the folder of an export
+    /// File of edges or of a graph, folder of an export, or address of a server
     #[cfg_attr(feature = "files",
                arg(required_unless_present_any = ["nodes", "relationships", "mapping"]))]
     #[cfg_attr(not(feature = "files"),
                arg(required_unless_present_any = ["nodes", "relationships"]))]
     #[arg(
           conflicts_with_all = ["nodes", "relationships"])]
+    #[arg(value_name = "FILE|FOLDER|ADDRESS")]
     file: Option<PathBuf>,
     #[command(flatten)]
     edge_list: edge_list::EdgeListArgs,
@@ -70,6 +86,9 @@ pub(crate) struct Options {
     #[cfg(feature = "files")]
     #[command(flatten)]
     tables: tables::TableArgs,
+    #[cfg(feature = "files")]
+    #[command(flatten)]
+    graph: graph_file::GraphArgs,
     /// At most one edge per pair and no edge properties, at half the memory
     #[arg(long)]
     simple: bool,
@@ -100,6 +119,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     };
     // What a load installs is settled; nothing else is done to this database meanwhile.
     settings.background_interval_ms = 0;
+    #[cfg(feature = "files")]
+    if let Some(address) = options.file.as_deref().and_then(Path::to_str)
+        && Address::is_meant(address)
+    {
+        bolt::run(options, address, settings)?;
+        new.keep();
+        return Ok(ExitCode::SUCCESS);
+    }
     #[cfg(feature = "files")]
     if let Some(folder) = options.file.as_deref().filter(|file| file.is_dir()) {
         folder::run(options, folder, telar_db::open_with(&options.db, settings)?)?;

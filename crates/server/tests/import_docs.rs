@@ -68,3 +68,20 @@ fn files_of_neo4j_come_in_as_the_page_says() {
     let bob = "\"{born: 1990, name: 'Bob'}\"";
     ends(2, &format!("labels,a.name,a.born,k.since,b\n{labels},Ada,1815,2001,{bob}\n"));
 }
+
+/// Other formats go there and come back as the page says, and a server is read.
+#[test]
+fn moving_in_and_out_works_as_the_page_says() {
+    let said = run("moving.md");
+    assert_eq!(said.len(), 4);
+    assert!(
+        said[0].contains("2 vertices, 1 edge") && said[0].contains("1 constraint"),
+        "{}",
+        said[0]
+    );
+    assert!(said[1].ends_with("a.name,b.name\nAda,Bob\n"), "{}", said[1]);
+    assert!(said[2].ends_with("a.name,b.name\nAda,Bob\n"), "{}", said[2]);
+    let rdf = "a.uri,a.name,born,a.nick,title,b.uri\nhttp://example.org/ada,Ada,1815,\
+               \"['A', 'Countess']\",Gräfin,http://example.org/bob\n";
+    assert!(said[3].ends_with(rdf), "{}", said[3]);
+}

@@ -55,12 +55,13 @@ pub fn read(path: &Path, names: &Names) -> Result<Read, QueryError> {
         names,
         keys: HashMap::new(),
         graph: Gathered::new().with_whole("id"),
-        read: (0, 0, 0),
+        nodes: 0,
+        undirected: 0,
         labelled: false,
         directed: true,
     };
     reader.document()?;
-    let Reader { xml, graph, read: (nodes, edges, undirected), labelled, .. } = reader;
+    let Reader { xml, graph, nodes, undirected, labelled, .. } = reader;
     let import = graph.finish().map_err(|missing| {
         xml.failed_at(missing.at, format!("no node has the id \"{}\"", missing.id))
     })?;
@@ -73,7 +74,6 @@ pub fn read(path: &Path, names: &Names) -> Result<Read, QueryError> {
         let label = &names.label;
         notes.push(format!("nodes have no labels in the file, and became :{label} (--label)"));
     }
-    let _ = edges;
     Ok(Read { import, schema: Vec::new(), notes })
 }
 
@@ -82,8 +82,10 @@ struct Reader<'n> {
     names: &'n Names,
     keys: HashMap<String, Key>,
     graph: Gathered,
-    /// Nodes, edges, and undirected edges so far.
-    read: (u64, u64, u64),
+    /// Nodes so far.
+    nodes: u64,
+    /// Edges without a direction so far.
+    undirected: u64,
     /// True if the file says labels of nodes.
     labelled: bool,
     directed: bool,
@@ -251,7 +253,7 @@ impl Reader<'_> {
                 vec![self.names.label.clone()]
             }
         };
-        self.read.0 += 1;
+        self.nodes += 1;
         match self.graph.node(id, &labels, properties) {
             true => Ok(()),
             false => Err(self.xml.failed(format!("another node has the id \"{id}\" already"))),
@@ -267,8 +269,7 @@ impl Reader<'_> {
         let ty = element.get("label").map(str::to_owned).or(names);
         let ty = ty.as_deref().filter(|ty| !ty.is_empty()).unwrap_or(&self.names.ty);
         let directed = element.get("directed").map_or(self.directed, |said| said == "true");
-        self.read.1 += 1;
-        self.read.2 += u64::from(!directed);
+        self.undirected += u64::from(!directed);
         self.graph.relationship(ty, [source, target], properties, at);
         Ok(())
     }

@@ -14,6 +14,8 @@ points, are those of this module, too. ``register()`` makes ``neo4j.GraphDatabas
 addresses, so that a program changes nothing but its address.
 """
 
+# mypy: ignore-errors
+
 from . import exceptions
 from ._driver import Driver, GraphDatabase, register
 from ._graph import Graph, Node, Path, Relationship

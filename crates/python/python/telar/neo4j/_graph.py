@@ -1,5 +1,7 @@
 """Nodes, relationships and paths of one result."""
 
+# mypy: ignore-errors
+
 from collections.abc import Mapping
 
 import telar

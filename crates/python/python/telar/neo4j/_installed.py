@@ -1,5 +1,7 @@
 """The package ``neo4j``, if it is installed."""
 
+# mypy: ignore-errors
+
 import importlib
 
 

@@ -1,5 +1,7 @@
 """A row."""
 
+# mypy: ignore-errors
+
 from collections.abc import Mapping
 
 from . import _installed

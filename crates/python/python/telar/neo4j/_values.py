@@ -1,5 +1,7 @@
 """Values between Telar and the driver's types, where ``neo4j`` is installed."""
 
+# mypy: ignore-errors
+
 import datetime
 import re
 from collections.abc import Mapping

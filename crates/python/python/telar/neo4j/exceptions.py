@@ -1,5 +1,7 @@
 """Errors, by the names of the driver. With ``neo4j`` installed they are its own classes."""
 
+# mypy: ignore-errors
+
 from . import _installed
 
 _of_driver = _installed.module("exceptions")

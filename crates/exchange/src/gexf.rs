@@ -1,7 +1,7 @@
 //! GEXF, the format of Gephi: nodes, edges and their attributes, as XML.
 //!
-//! The label of a node is what Gephi shows, and becomes the property `label`. Positions, colours and
-//! the times at which something is there are not read.
+//! The label of a node is what Gephi shows, and becomes the property `label`. Positions, colours
+//! and the times at which something is there are not read.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -7,8 +7,8 @@
 //!          Person.csv, Knows_Person_Person.parquet ...
 //! ```
 //!
-//! Ladybug 0.22 writes `nodes_Person.parquet` and `rels_Knows.parquet`, whose columns have the names
-//! of the properties, beside `schema.cypher`, and no copy.cypher.
+//! Ladybug 0.22 writes `nodes_Person.parquet` and `rels_Knows.parquet`, whose columns have the
+//! names of the properties, beside `schema.cypher`, and no copy.cypher.
 //!
 //! A node table is a label, its primary key a unique constraint; a relationship table is a type.
 //! The columns of a file are those of its `COPY`, behind the keys of both ends.

@@ -90,16 +90,17 @@ fn graphml_of_others() {
     let text = "<graphml><key id='labelV' for='node' attr.name='labelV'/>
         <key id='labelE' for='edge'/><key id='age' for='all'><default>7</default></key>
         <graph edgedefault='directed'><edge source='1' target='2'><data key='labelE'>knows</data>
-        </edge><node id='1'><data key='labelV'>person::author</data></node><node id='2'><data key='age'>8
-        </data></node></graph></graphml>";
+        </edge><node id='1'><data key='labelV'>person::author</data></node><node id='2'>
+        <data key='age'>8</data></node></graph></graphml>";
     let (db, _) = taken(read(text));
     let found = rows(&db, "MATCH (a)-[r]->(b) RETURN labels(a), a.age, type(r), r.age, labels(b)");
     assert_eq!(found, ["['person', 'author'] '7' 'knows' '7' []"]);
     // Graphics of yEd.
-    let text = "<g:graphml xmlns:g='u' xmlns:y='v'><g:key id='d0' for='node' yfiles.type='nodegraphics'/>
-        <g:graph edgedefault='undirected'><g:node id='n0'><g:data key='d0'><y:ShapeNode><y:NodeLabel>x
-        </y:NodeLabel></y:ShapeNode></g:data></g:node><g:edge source='n0' target='n0' directed='true'/>
-        </g:graph></g:graphml>";
+    let text =
+        "<g:graphml xmlns:g='u' xmlns:y='v'><g:key id='d0' for='node' yfiles.type='nodegraphics'/>
+        <g:graph edgedefault='undirected'><g:node id='n0'><g:data key='d0'><y:ShapeNode>
+        <y:NodeLabel>x</y:NodeLabel></y:ShapeNode></g:data></g:node>
+        <g:edge source='n0' target='n0' directed='true'/></g:graph></g:graphml>";
     let (db, notes) = taken(read(text));
     assert_eq!(rows(&db, NODES), ["['Vertex'] {id: 'n0'}"]);
     assert_eq!(notes.len(), 1, "{notes:?}");

@@ -27,12 +27,12 @@ fn graphs_of_rdflib_come_in() {
         let path = PathBuf::from(format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR")));
         let db = taken(&path, ntriples, Iris::Local);
         let text = "MATCH (a:Resource:Person {uri: 'http://example.org/ada'}) RETURN a.name, a.age, \
-                    a.score, a.price, a.ok, a.born, a.at, a.seen, a.wakes, a.took, a.odd, a.custom, \
-                    a.`label@en`, a.`label@de`, a.label, labels(a)";
+                    a.score, a.price, a.ok, a.born, a.at, a.seen, a.wakes, a.took, a.odd, \
+                    a.custom, a.`label@en`, a.`label@de`, a.label, labels(a)";
         let expected = "'Ada \"q\"\\nline' 36 0.5 1.25 TRUE date('1815-12-10') \
                         datetime('2024-02-29T13:05:00+01:00') localdatetime('2024-02-29T13:05:00') \
-                        localtime('07:00:00') duration('P1DT2H') 'abc' 'x^2' 'Ada (en)' 'Ada (de)' 'Ada' \
-                        ['Resource', 'Person', 'Author']";
+                        localtime('07:00:00') duration('P1DT2H') 'abc' 'x^2' 'Ada (en)' 'Ada (de)' \
+                        'Ada' ['Resource', 'Person', 'Author']";
         let found = rows(&db, text)[0].replace("13:05+01", "13:05:00+01");
         let found = found.replace("13:05')", "13:05:00')").replace("07:00')", "07:00:00')");
         let authors = found.replace("'Author', 'Person'", "'Person', 'Author'");

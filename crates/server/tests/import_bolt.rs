@@ -48,9 +48,12 @@ fn said(output: &Output) -> String {
 
 const FILL: &str = "CREATE CONSTRAINT person FOR (p:Person) REQUIRE p.id IS UNIQUE;
 CREATE INDEX since FOR ()-[k:KNOWS]-() ON (k.since);
-UNWIND range(1, 5000) AS n CREATE (:Person:`odd name` {id: n, at: datetime('2024-02-29T13:05+01:00[Europe/Berlin]'),
-  day: date('1815-12-10'), d: duration('P1M2DT3S'), p: point({x: n, y: 1.5}), list: [n, n + 1], t: ['a', 'b'],
-  x: CASE n % 2 WHEN 0 THEN n / 3.0 END, lt: localtime('07:00'), tz: time('07:00+02:00'), ldt: localdatetime('2024-01-01T00:00')});
+UNWIND range(1, 5000) AS n CREATE (:Person:`odd name` {id: n,
+  at: datetime('2024-02-29T13:05+01:00[Europe/Berlin]'),
+  day: date('1815-12-10'), d: duration('P1M2DT3S'), p: point({x: n, y: 1.5}),
+  list: [n, n + 1], t: ['a', 'b'],
+  x: CASE n % 2 WHEN 0 THEN n / 3.0 END, lt: localtime('07:00'),
+  tz: time('07:00+02:00'), ldt: localdatetime('2024-01-01T00:00')});
 MATCH (a:Person), (b:Person {id: a.id % 100 + 1}) CREATE (a)-[:KNOWS {since: a.id}]->(b);
 CREATE ({only: true})-[:LOOP]->(:Other);";
 

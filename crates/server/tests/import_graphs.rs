@@ -26,8 +26,8 @@ fn data(name: &str) -> String {
 }
 
 const ALL: &str = "MATCH (n) OPTIONAL MATCH (n)-[r]->(m) RETURN COLLECT { UNWIND labels(n) AS l \
-                   RETURN l ORDER BY l } AS l, properties(n) AS p, type(r) AS t, properties(r) AS q, \
-                   m.name ORDER BY toString(n.id), t, r.w";
+                   RETURN l ORDER BY l } AS l, properties(n) AS p, type(r) AS t, \
+                   properties(r) AS q, m.name ORDER BY toString(n.id), t, r.w";
 
 /// What `apoc.export.cypher.all` of Neo4j 5.26 writes, for cypher-shell and for the old shell.
 #[test]

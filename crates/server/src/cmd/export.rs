@@ -28,8 +28,8 @@ enum Format {
     Cypher,
 }
 
-/// Write a whole database to a new folder or file. As a folder: a file for each set of labels, one for each type of
-/// relationship, and the constraints and indexes as statements.
+/// Write a whole database to a new folder or file. As a folder: a file for each set of labels, one
+/// for each type of relationship, and the constraints and indexes as statements.
 ///
 /// `telar import` makes the same database of the folder, whatever its version is. What a backup
 /// has and this has not: the numbers of nodes, and what was retained of the past. The database must

@@ -210,7 +210,7 @@ impl Reader<'_> {
 
 /// The value of a text of a type of GEXF.
 fn value(ty: &str, text: &str) -> Result<Value, String> {
-    if let Some(of) = ty.strip_prefix("list") {
+    if let Some(of) = ty.strip_prefix("list").filter(|of| !of.starts_with("list")) {
         let inner = text.trim();
         let inner = inner.strip_prefix('[').and_then(|t| t.strip_suffix(']')).unwrap_or(inner);
         let by = [',', '|', ';'].into_iter().find(|by| inner.contains(*by)).unwrap_or(',');

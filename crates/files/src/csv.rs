@@ -249,13 +249,22 @@ impl TableReader for CsvReader {
             match self.columns(&records) {
                 Ok(columns) => break columns,
                 Err((row, why)) => {
-                    let line = records[row].position().map_or(0, csv::Position::line);
-                    let place = format!("{}:{line}", self.name);
-                    match &self.rejected {
-                        Some(rejected) => rejected.take(place, why)?,
-                        None => return Err(failed(&place, why)),
+                    let place = |record: &StringRecord| {
+                        let line = record.position().map_or(0, csv::Position::line);
+                        format!("{}:{line}", self.name)
+                    };
+                    let Some(rejected) = &self.rejected else {
+                        return Err(failed(&place(&records[row]), why));
+                    };
+                    // One pass over the records, however many are bad.
+                    let mut good = Vec::with_capacity(records.len());
+                    for record in records {
+                        match self.columns(std::slice::from_ref(&record)) {
+                            Ok(_) => good.push(record),
+                            Err((_, why)) => rejected.take(place(&record), why)?,
+                        }
                     }
-                    records.remove(row);
+                    records = good;
                 }
             }
         };

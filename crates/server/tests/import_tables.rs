@@ -271,3 +271,23 @@ fn several_files_are_one_table() {
         "p.id,p.x,p.y\n1,2024-05-06,\n2,,\"[1, 2]\"\n"
     );
 }
+
+/// What cannot be written is said before anything is imported; what was there stays.
+#[test]
+fn a_reject_file_that_cannot_be_written_ends_the_import_before_it() {
+    let place = Place::new();
+    people_and_knows(&place);
+    let said = place.fail("import g --nodes P=people.csv --rejects nowhere/bad.txt");
+    assert!(said.contains("nowhere/bad.txt"), "{said}");
+    assert!(!place.path("g").exists());
+    let many: String = (0..40_000).map(|id| format!("{id},{}\n", id % 7)).collect();
+    let bad: String = (0..20_000).map(|id| format!("{id},x\n")).collect();
+    place.write("half.csv", format!("id,n\n{many}{bad}"));
+    let said = place.run("import g --nodes P=half.csv --rejects bad.txt --rejects-max 20000");
+    assert!(
+        said.contains("40,000 vertices") && said.contains("20,000 rows, see bad.txt"),
+        "{said}"
+    );
+    let bad = fs::read_to_string(place.path("bad.txt")).unwrap();
+    assert!(bad.starts_with("half.csv:40002: ") && bad.contains("\nhalf.csv:60001: "));
+}

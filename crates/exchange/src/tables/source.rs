@@ -76,11 +76,15 @@ fn header(path: &str) -> Result<String, QueryError> {
 }
 
 /// True if a file is text whose first record has columns as neo4j-admin names them: `:ID`,
-/// `:START_ID`, `name:int`.
+/// `:START_ID`, `name:int`; or no file but a pipe.
 ///
 /// # Errors
 /// If it cannot be read.
 pub fn is_neo4j_admin(path: &str) -> Result<bool, QueryError> {
+    // What comes through a pipe can be read once, and these are.
+    if !std::fs::metadata(path).map_err(|e| failed(path, e))?.is_file() {
+        return Ok(true);
+    }
     if format_of(path)? != FileFormat::Csv {
         return Ok(false);
     }

@@ -3,6 +3,7 @@
 # mypy: ignore-errors
 
 import time
+import weakref
 
 from . import exceptions
 from ._installed import module
@@ -48,7 +49,8 @@ class Transaction:
     """Several statements, all of which are committed or none."""
 
     def __init__(self, session, transaction):
-        self._session, self._transaction, self._results, self._failed = session, transaction, [], False
+        self._session, self._transaction, self._failed = session, transaction, False
+        self._results = weakref.WeakSet()
 
     def run(self, query, parameters=None, **kwparameters):
         """Runs a statement."""
@@ -64,8 +66,9 @@ class Transaction:
         except exceptions.Neo4jError:
             self._failed = True
             raise
-        self._results.append(Result(found, query, parameters, self._session._database))
-        return self._results[-1]
+        result = Result(found, query, parameters, self._session._database)
+        self._results.add(result)
+        return result
 
     def _ended(self):
         for result in self._results:
@@ -117,7 +120,8 @@ class Session:
 
     def __init__(self, held, database, access, timeout=None):
         self._held, self._database, self._access = held, database, access
-        self._transaction = self._result = None
+        self._transaction = None
+        self._results = weakref.WeakSet()
         self._closed = False
 
     def _ready(self):
@@ -138,10 +142,9 @@ class Session:
             raise ValueError("Cannot run an empty query")
         parameters = _all(parameters, kwargs)
         found = failing(self._on(self._access, timeout).query, text, to_telar(parameters))
-        self._result = Result(found, text, parameters, self._database)
-        self._results = getattr(self, "_results", [])
-        self._results.append(self._result)
-        return self._result
+        result = Result(found, text, parameters, self._database)
+        self._results.add(result)
+        return result
 
     def begin_transaction(self, metadata=None, timeout=None):
         """Begins a transaction of several statements."""
@@ -191,7 +194,7 @@ class Session:
         """Ends what is open."""
         if self._transaction is not None:
             self._transaction.close()
-        for result in getattr(self, "_results", ()):
+        for result in self._results:
             result._end("The result is out of scope: its session is closed.")
         self._closed = True
 

@@ -139,6 +139,7 @@ enum IdType {
     Integer,
 }
 
+#[cfg(feature = "files")]
 impl CsvArgs {
     /// Files that are given as nodes or relationships.
     pub(super) fn groups(&self) -> impl Iterator<Item = &CsvGroup> {
@@ -146,7 +147,6 @@ impl CsvArgs {
     }
 
     /// An option that was given, and only says how files with typed headers are read.
-    #[cfg(feature = "files")]
     pub(super) fn only_for_typed_headers(&self) -> Option<&'static str> {
         let given = [
             (self.array_delimiter.is_some(), "--array-delimiter"),

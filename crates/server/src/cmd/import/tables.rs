@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use clap::Args;
 use telar_cli::process_cpu_s;
 use telar_db::import::import_tables;
@@ -204,6 +204,14 @@ fn take(options: &super::Options, db: Database, export: kuzu::Export) -> anyhow:
         for table in &opened.import.relationships {
             db.edge_type(&table.ty, EdgeTypeOptions::simple())?;
         }
+    }
+    if let Some(file) = &csv.rejects {
+        // A name that cannot be written ends the import before it begins; what is there stays.
+        std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(file)
+            .with_context(|| file.display().to_string())?;
     }
     let progress = Progress::new();
     let report = import_tables(&db, opened.import, &|p| {

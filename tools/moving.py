@@ -70,7 +70,7 @@ def compare(what, one, other):
 
 
 def served(telar, database, query):
-    """What `query(session)` says of a database that Telar serves."""
+    """Answer of `query(session)` on a database that Telar serves."""
     log = pathlib.Path(database).with_suffix(".log")
     with open(log, "w", encoding="utf-8") as out:
         server = subprocess.Popen([telar, "serve", database, "--no-auth", "--no-http", "--bolt", "127.0.0.1:0"],

@@ -34,7 +34,7 @@ pub struct Gathered {
 pub struct Missing {
     /// The id of the node.
     pub id: String,
-    /// Where in the source the first such relationship is.
+    /// Place in the source of the first such relationship.
     pub at: u64,
 }
 
@@ -42,7 +42,7 @@ pub struct Missing {
 #[derive(Debug, Default)]
 struct Ids {
     numbers: HashMap<Arc<str>, i64>,
-    /// Of each number: where it was named first, while the node has not come.
+    /// Id and first mention of each number whose node has not come.
     waiting: HashMap<i64, (Arc<str>, u64)>,
 }
 
@@ -102,7 +102,7 @@ impl<K: Clone + Eq + std::hash::Hash> Groups<K> {
 /// Rows of a table.
 #[derive(Debug, Default)]
 struct Group {
-    /// Of the fixed columns: numbers of nodes.
+    /// Fixed columns: numbers of nodes.
     ends: [Vec<i64>; 2],
     names: Vec<Arc<str>>,
     places: HashMap<Arc<str>, usize>,

@@ -27,7 +27,7 @@ struct Attributes(HashMap<String, Attribute>);
 struct Reader<'n> {
     xml: Xml,
     names: &'n Names,
-    /// Of nodes, of edges.
+    /// Attributes of nodes, then those of edges.
     attributes: [Attributes; 2],
     graph: Gathered,
     directed: bool,

@@ -27,14 +27,14 @@ use crate::tables::{
 const SCHEMA: &str = "schema.cypher";
 const COPY: &str = "copy.cypher";
 
-/// What a folder holds.
+/// Contents of a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Export {
     /// Its files.
     pub mapping: Mapping,
     /// Primary keys.
     pub unique: Vec<UniqueKey>,
-    /// What is not as it was.
+    /// Remarks on values that are not as they were.
     pub notes: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ struct Table {
     /// Columns in their order.
     columns: Vec<String>,
     key: Option<String>,
-    /// Of relationships: where they begin and end.
+    /// Labels at both ends of relationships.
     ends: Option<(String, String)>,
 }
 
@@ -170,7 +170,7 @@ fn name(text: &str) -> Option<(String, &str)> {
     (end > 0).then(|| (text[..end].to_owned(), text[end..].trim_start()))
 }
 
-/// What follows words in a text, whatever their case.
+/// Rest of a text that begins with these words, in any case.
 fn after<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     words.iter().try_fold(text, |rest, word| {
         let rest = rest.trim_start();
@@ -179,7 +179,7 @@ fn after<'t>(text: &'t str, words: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// What stands in brackets at the beginning of a text, and what follows.
+/// Text in brackets at the beginning of a text, and the rest.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let inner = text.trim_start().strip_prefix('(')?;
     let (mut depth, mut quote) = (1, None);

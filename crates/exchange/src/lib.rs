@@ -12,7 +12,7 @@
 //! - [`tables`]: files of rows, whose columns a mapping gives a meaning, or clear rules do.
 //! - [`gather`]: nodes and relationships that come one by one, as tables.
 //!
-//! What is wrong in a file is an error with its name and the line; nothing is imported then. What
+//! A fault in a file is an error with its name and the line; nothing is imported then. What
 //! each format can hold is in docs/moving.md.
 
 pub mod cypher;
@@ -47,11 +47,11 @@ pub struct Read {
     pub import: TableImport<'static>,
     /// Statements that make constraints and indexes, to run afterwards.
     pub schema: Vec<String>,
-    /// What is worth knowing of how it was read.
+    /// Remarks on the reading.
     pub notes: Vec<String>,
 }
 
-/// What was written to a file.
+/// Contents of a file that was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// Nodes.
@@ -60,7 +60,7 @@ pub struct Written {
     pub relationships: u64,
     /// Constraints and indexes.
     pub schema: u64,
-    /// What is worth knowing.
+    /// Remarks on the writing.
     pub notes: Vec<String>,
 }
 

@@ -32,10 +32,10 @@ use crate::{Read, failed};
 const LABEL: &str = "Resource";
 const URI: &str = "uri";
 
-/// How IRIs become names of labels, types and properties.
+/// Rule that makes names of labels, types and properties of IRIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Iris {
-    /// What stands behind the last `#`, `/` or `:`.
+    /// The part behind the last `#`, `/` or `:`.
     #[default]
     Local,
     /// All of it.
@@ -53,7 +53,7 @@ struct Node {
 struct Reader {
     place: String,
     iris: Iris,
-    /// Of each name: its IRI.
+    /// IRIs by the names that they got.
     names: HashMap<Arc<str>, String>,
     numbers: HashMap<String, u32>,
     nodes: Vec<Node>,

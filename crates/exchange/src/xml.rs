@@ -39,7 +39,7 @@ impl Element {
     }
 }
 
-/// What comes next.
+/// A tag, or the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Item {
     Open(Element),

@@ -105,7 +105,7 @@ fn a_script_brings_back_every_value_and_the_schema() {
     assert_eq!(schema(&db).len(), 2);
 }
 
-/// What Cypher has no notation for is named, and no half of a file stays.
+/// A value without notation in Cypher is named, and no half of a file stays.
 #[test]
 fn a_script_refuses_byte_strings() {
     let folder = tempfile::tempdir().unwrap();

@@ -79,7 +79,7 @@ pub(crate) struct CsvReader {
     ahead: std::vec::IntoIter<StringRecord>,
     /// Fields that are no value.
     null: Vec<String>,
-    /// Where records go that cannot be taken; none: the first ends the reading.
+    /// Collects records that cannot be taken; none: the first ends the reading.
     rejected: Option<Rejected>,
     /// Lines of the rows that were handed out.
     places: Places,

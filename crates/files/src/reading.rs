@@ -1,4 +1,4 @@
-//! How a file of rows is read for an import: what `FileOptions` say, and what programs add to it.
+//! Options for reading a file of rows: those of statements, and those of programs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,10 +6,10 @@ use telar_db::query::{FileFormat, FileOptions, QueryError};
 
 use crate::failed;
 
-/// How a file is read.
+/// Options for reading a file.
 #[derive(Debug, Clone)]
 pub struct Reading {
-    /// What statements may say, too.
+    /// Options that statements have, too.
     pub options: FileOptions,
     /// CSV: fields that are no value, beside empty ones.
     pub null: Vec<String>,

@@ -29,7 +29,7 @@ const ALL: &str = "MATCH (n) OPTIONAL MATCH (n)-[r]->(m) RETURN COLLECT { UNWIND
                    RETURN l ORDER BY l } AS l, properties(n) AS p, type(r) AS t, \
                    properties(r) AS q, m.name ORDER BY toString(n.id), t, r.w";
 
-/// What `apoc.export.cypher.all` of Neo4j 5.26 writes, for cypher-shell and for the old shell.
+/// Scripts of `apoc.export.cypher.all` of Neo4j 5.26, for cypher-shell and for the old shell.
 #[test]
 fn scripts_of_apoc_run() {
     let folder = tempfile::tempdir().unwrap();

@@ -33,7 +33,7 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// What a command says that fails, and leaves no database.
+    /// Standard error of a command that fails.
     fn fail(&self, line: &str) -> String {
         let output = self.telar(line);
         assert!(!output.status.success(), "{line}: {output:?}");
@@ -131,7 +131,7 @@ fn zstd_of(text: &str) -> Vec<u8> {
     frame
 }
 
-/// What the rules leave open is asked for, with the option that answers.
+/// The import asks for columns that the rules leave open, and names the option.
 #[test]
 fn ambiguous_columns_are_asked_for() {
     let place = Place::new();
@@ -174,7 +174,7 @@ fn ambiguous_columns_are_asked_for() {
     assert!(!place.path("x").exists());
 }
 
-/// What is printed as a mapping does the same; and what is changed in it is done.
+/// A printed mapping does the same; a changed one does as it says.
 #[test]
 fn a_mapping_file_says_what_is_what() {
     let place = Place::new();
@@ -272,7 +272,7 @@ fn several_files_are_one_table() {
     );
 }
 
-/// What cannot be written is said before anything is imported; what was there stays.
+/// The import ends before it begins if its reject file cannot be written.
 #[test]
 fn a_reject_file_that_cannot_be_written_ends_the_import_before_it() {
     let place = Place::new();

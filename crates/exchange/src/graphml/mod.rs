@@ -1,6 +1,6 @@
 //! GraphML: a file of XML with nodes, edges and their data.
 //!
-//! What is read: that of Neo4j's APOC, NetworkX, igraph, TinkerPop, yEd's data. What is written has
+//! It reads the files of Neo4j's APOC, NetworkX, igraph, TinkerPop and yEd. A file that it writes has
 //! the form of APOC's, with the attribute `telar.type` of a key where GraphML has no such type.
 
 mod read;

@@ -36,7 +36,7 @@ enum Kind {
     Own(String),
     /// Labels or type, in the form of APOC or TinkerPop.
     Names,
-    /// What is not read: graphics of yEd.
+    /// Graphics of yEd, which are not read.
     Ignored,
 }
 

@@ -17,9 +17,9 @@ use super::unclear;
 pub struct Columns {
     /// The column of ids, of the nodes of a label or of all.
     pub id: Vec<(Option<String>, String)>,
-    /// Where relationships of a type begin, or of all.
+    /// Start column of the relationships of a type, or of all.
     pub from: Vec<(Option<String>, EndMapping)>,
-    /// Where relationships of a type end, or of all.
+    /// End column of the relationships of a type, or of all.
     pub to: Vec<(Option<String>, EndMapping)>,
     /// Labels of nodes of the database that relationships may join, and their keys.
     pub existing: Vec<(String, String)>,

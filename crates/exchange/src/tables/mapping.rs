@@ -34,7 +34,7 @@ pub struct NodeFiles {
     /// The column by which relationships name the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// How the files are read.
+    /// Options for reading the files.
     #[serde(flatten)]
     pub options: Options,
     /// Columns that are not taken as they are.
@@ -51,13 +51,13 @@ pub struct RelationshipFiles {
     /// Type of all relationships.
     #[serde(rename = "type")]
     pub ty: String,
-    /// Where they begin.
+    /// Start of the relationships.
     #[serde(default)]
     pub from: EndMapping,
-    /// Where they end.
+    /// End of the relationships.
     #[serde(default)]
     pub to: EndMapping,
-    /// How the files are read.
+    /// Options for reading the files.
     #[serde(flatten)]
     pub options: Options,
     /// Columns that are not taken as they are.
@@ -65,7 +65,7 @@ pub struct RelationshipFiles {
     pub columns: BTreeMap<String, ColumnMapping>,
 }
 
-/// Where relationships begin or end.
+/// One end of relationships.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EndMapping {
@@ -80,7 +80,7 @@ pub struct EndMapping {
     pub key: Option<String>,
 }
 
-/// How files are read.
+/// Options for reading files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// `csv`, `parquet`, `arrow` or `json`; by name and first bytes if it is not said.

@@ -25,7 +25,7 @@ pub(super) struct Rows {
 pub(super) struct File {
     pub(super) path: String,
     pub(super) rows: Box<dyn TableReader>,
-    /// Of each column that is kept: its place, if the file has it, and the type that its values are
+    /// Kept columns: the place, if the file has it, and the type that the values are
     /// brought to.
     pub(super) kept: Vec<(Option<usize>, Option<Type>)>,
 }
@@ -230,7 +230,7 @@ impl TableReader for Rows {
     }
 }
 
-/// Where a row is, with the file.
+/// Place of a row, with the file.
 fn place_of(path: &str, place: &str) -> String {
     match place.starts_with(path) {
         true => place.to_owned(),

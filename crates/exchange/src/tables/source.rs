@@ -19,7 +19,7 @@ const HEADER_BYTES_MAX: u64 = 1 << 20;
 pub struct Source {
     /// Its path, as it was given.
     pub path: String,
-    /// How it is read.
+    /// Options for reading it.
     pub reading: Reading,
     /// Names of its columns.
     pub names: Vec<Arc<str>>,
@@ -100,7 +100,7 @@ pub fn is_neo4j_admin(path: &str) -> Result<bool, QueryError> {
     Ok(fields.map(bare).any(|field| is_typed(&field)))
 }
 
-/// What neo4j-admin's columns may be.
+/// Types of neo4j-admin's columns.
 const TYPES: [&str; 25] = [
     "ID",
     "START_ID",

@@ -82,7 +82,7 @@ class Driver:
             return session._managed(access, work, (), {})
 
     def verify_connectivity(self, **_config):
-        """Whether statements run."""
+        """Raises an error unless statements run."""
         with self.session() as session:
             session.run("RETURN 1").consume()
 
@@ -91,7 +91,7 @@ class Driver:
         return True
 
     def get_server_info(self, **_config):
-        """What stands in place of a server."""
+        """Description in place of a server's."""
         return ServerInfo()
 
     def supports_multi_db(self):
@@ -124,7 +124,7 @@ class Driver:
 
 
 class GraphDatabase:
-    """Where drivers come from."""
+    """Factory of drivers."""
 
     @classmethod
     def driver(cls, uri, *, auth=None, **config):

@@ -11,7 +11,7 @@ from ._values import to_driver
 
 
 class _Entity(Mapping):
-    """What a node and a relationship have."""
+    """Base of nodes and relationships."""
 
     def __init__(self, graph, element_id, id_, properties):
         self._graph, self._element_id, self._id, self._properties = graph, element_id, id_, properties

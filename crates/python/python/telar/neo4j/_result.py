@@ -1,4 +1,4 @@
-"""What a statement returned."""
+"""Results of statements."""
 
 # mypy: ignore-errors
 
@@ -22,7 +22,7 @@ EagerResult.__doc__ = "All of a result."
 
 
 class SummaryCounters:
-    """How much a statement changed."""
+    """Counts of changes."""
 
     def __init__(self, counters):
         for name in _COUNTERS:
@@ -30,12 +30,12 @@ class SummaryCounters:
 
     @property
     def contains_updates(self):
-        """Whether the graph or its schema was changed."""
+        """True if the graph or its schema was changed."""
         return any(getattr(self, name) for name in _COUNTERS[:-1])
 
     @property
     def contains_system_updates(self):
-        """Whether users or databases were changed."""
+        """True if users or databases were changed."""
         return bool(self.system_updates)
 
     def __repr__(self):
@@ -43,7 +43,7 @@ class SummaryCounters:
 
 
 class ResultSummary:
-    """What is to be said of a statement beside its rows."""
+    """Facts about a statement beside its rows."""
 
     def __init__(self, result, query, parameters, database):
         self.query, self.parameters, self.database = query, parameters, database
@@ -58,7 +58,7 @@ class ResultSummary:
 
 
 class ServerInfo:
-    """What stands in place of a server."""
+    """Description in place of a server's."""
 
     address = ("telar", 0)
     agent = f"Telar/{telar.__version__}"
@@ -92,7 +92,7 @@ class Result:
         return list(self._keys)
 
     def closed(self):
-        """Whether nothing more can be read."""
+        """True if nothing more can be read."""
         return bool(self._over)
 
     def __iter__(self):

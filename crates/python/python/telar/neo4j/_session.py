@@ -100,7 +100,7 @@ class Transaction:
             self.rollback()
 
     def closed(self):
-        """Whether it is committed or undone."""
+        """True if it is committed or undone."""
         return self._transaction is None
 
     def __enter__(self):
@@ -186,7 +186,7 @@ class Session:
     read_transaction, write_transaction = execute_read, execute_write
 
     def last_bookmarks(self):
-        """What the driver calls causal consistency: here every session sees what was committed."""
+        """Empty bookmarks: here every session sees all that was committed."""
         of = module()
         return of.Bookmarks() if of is not None else frozenset()
 
@@ -199,7 +199,7 @@ class Session:
         self._closed = True
 
     def closed(self):
-        """Whether it was closed."""
+        """True if it was closed."""
         return self._closed
 
     def __enter__(self):

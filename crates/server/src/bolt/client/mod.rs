@@ -215,7 +215,7 @@ impl Client {
     /// Runs a statement in the open transaction and hands its rows on, as they come.
     ///
     /// # Errors
-    /// What the server says of it, or `each`: then the connection is ended.
+    /// An error of the server, or of `each`: then the connection is ended.
     pub fn stream(
         &mut self,
         text: &str,

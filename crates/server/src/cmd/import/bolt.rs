@@ -24,7 +24,7 @@ const RELATIONSHIPS: &str =
 const CONSTRAINTS: &str = "SHOW CONSTRAINTS YIELD name, createStatement";
 const INDEXES: &str = "SHOW INDEXES YIELD name, createStatement, type, owningConstraint";
 
-/// Who an address names: `bolt://user@host:7687`.
+/// User and server of an address: `bolt://user@host:7687`.
 fn user_and_address(text: &str) -> anyhow::Result<(Option<String>, Address)> {
     let parse = |text: &str| text.parse::<Address>().map_err(|why| anyhow!("{why}"));
     let Some((scheme, rest)) = text.split_once("://") else { return Ok((None, parse(text)?)) };

@@ -17,10 +17,10 @@ use crate::ui::{Progress, Screen};
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Graphs of other programs")]
 pub(super) struct GraphArgs {
-    /// Of a server: the database [default: the user's own]
+    /// Database of a server [default: the user's own]
     #[arg(long, value_name = "NAME")]
     database: Option<String>,
-    /// Of RDF: how IRIs become names of labels, types and properties
+    /// Names that IRIs of RDF become: labels, types, properties
     #[arg(long, value_enum, default_value_t = IriNames::Local)]
     iris: IriNames,
 }
@@ -35,7 +35,7 @@ impl GraphArgs {
 /// Names of IRIs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum IriNames {
-    /// What stands behind the last # or /
+    /// The part behind the last # or /
     Local,
     /// All of it
     Full,

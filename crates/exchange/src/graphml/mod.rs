@@ -1,7 +1,7 @@
 //! GraphML: a file of XML with nodes, edges and their data.
 //!
-//! It reads the files of Neo4j's APOC, NetworkX, igraph, TinkerPop and yEd. A file that it writes has
-//! the form of APOC's, with the attribute `telar.type` of a key where GraphML has no such type.
+//! It reads the files of Neo4j's APOC, NetworkX, igraph, TinkerPop and yEd. A file that it writes
+//! has the form of APOC's, with the attribute `telar.type` of a key where GraphML has no such type.
 
 mod read;
 mod write;

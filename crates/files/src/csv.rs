@@ -16,6 +16,8 @@ use telar_db::json::{Notation, Writer};
 use telar_db::query::{EntityReader, FileOptions, QueryError, TableReader, TableWriter};
 
 use crate::guess::{self, ColumnType};
+use crate::places::Places;
+use crate::reading::{Reading, Rejected};
 use crate::text::{self, RECORD_BYTES_MAX};
 use crate::{BATCH_ROWS, failed, wrong_option};
 
@@ -75,10 +77,17 @@ pub(crate) struct CsvReader {
     line: u64,
     /// Records that types were guessed from, and the lines of the batch.
     ahead: std::vec::IntoIter<StringRecord>,
+    /// Fields that are no value.
+    null: Vec<String>,
+    /// Collects records that cannot be taken; none: the first ends the reading.
+    rejected: Option<Rejected>,
+    /// Lines of the rows that were handed out.
+    places: Places,
 }
 
 impl CsvReader {
-    pub(crate) fn new(file: File, name: &str, options: &FileOptions) -> Result<Self, QueryError> {
+    pub(crate) fn new(file: File, name: &str, reading: &Reading) -> Result<Self, QueryError> {
+        let options = &reading.options;
         let delimiter = options.delimiter;
         if !delimiter.is_ascii() || matches!(delimiter, b'"' | b'\r' | b'\n') {
             return Err(wrong_option(
@@ -101,6 +110,9 @@ impl CsvReader {
             records: builder().from_reader(text),
             line: 0,
             ahead: Vec::new().into_iter(),
+            null: Vec::new(),
+            rejected: reading.rejected.clone(),
+            places: Places::default(),
         };
         let first = reader.record()?;
         let names = match (&first, options.header) {
@@ -110,6 +122,7 @@ impl CsvReader {
                 (1..=first.len()).map(|n| format!("column{n}").into()).collect()
             }
         };
+        reader.null.clone_from(&reading.null);
         let given = guess::given(&options.types, &names).map_err(|e| wrong_option(name, e))?;
         let mut sample: Vec<StringRecord> = match options.header {
             true => Vec::new(),
@@ -130,8 +143,40 @@ impl CsvReader {
         Ok(reader)
     }
 
-    /// The next record of the file.
+    /// The types of the columns.
+    pub(crate) fn types(&self) -> &[ColumnType] {
+        &self.types
+    }
+
+    /// The next record of the file that has the fields of the first.
     fn record(&mut self) -> Result<Option<StringRecord>, QueryError> {
+        loop {
+            let Some(mut record) = self.any_record()? else { return Ok(None) };
+            let (expected, found) = (self.names.len(), record.len());
+            if expected == 0 || expected == found {
+                if record.iter().any(|field| self.is_null(field)) {
+                    let position = record.position().cloned();
+                    let kept = |field| if self.is_null(field) { "" } else { field };
+                    record = record.iter().map(kept).collect();
+                    record.set_position(position);
+                }
+                return Ok(Some(record));
+            }
+            let place = format!("{}:{}", self.name, self.line);
+            let text = format!("expected {expected} fields as in the first record, found {found}");
+            match &self.rejected {
+                Some(rejected) => rejected.take(place, text)?,
+                None => return Err(failed(&place, text)),
+            }
+        }
+    }
+
+    fn is_null(&self, field: &str) -> bool {
+        self.null.iter().any(|null| null == field)
+    }
+
+    /// The next record of the file.
+    fn any_record(&mut self) -> Result<Option<StringRecord>, QueryError> {
         let mut record = StringRecord::new();
         self.records.get_mut().read = 0;
         let found = self.records.read_record(&mut record).map_err(|e| {
@@ -150,15 +195,31 @@ impl CsvReader {
         if self.records.is_done() && self.records.get_ref().at == At::Quoted {
             return Err(failed(&format!("{name}:{line}"), "a quote is opened and never closed"));
         }
-        if !found {
-            return Ok(None);
+        Ok(found.then_some(record))
+    }
+
+    /// The columns of records; the first that cannot be taken, and why, if there is one.
+    fn columns(&self, records: &[StringRecord]) -> Result<Vec<Column>, (usize, String)> {
+        let mut columns = Vec::with_capacity(self.types.len());
+        for (at, of) in self.types.iter().enumerate() {
+            let fields = records.iter().map(|record| &record[at]);
+            let column = of.column(fields).map_err(|(row, why)| {
+                let (column, field) = (&self.names[at], &records[row][at]);
+                let hint = match self.given[at] {
+                    true => String::new(),
+                    false => format!(
+                        "; the first {GUESS_ROWS} rows were of this type: give the column \
+                         another, in COPY by types = '{column}:string', in an import by a mapping \
+                         file"
+                    ),
+                };
+                let text =
+                    format!("column '{column}' is of type {of}, and {field:?} is not: {why}");
+                (row, format!("{text}{hint}"))
+            });
+            columns.push(column?);
         }
-        let (expected, found) = (self.names.len(), record.len());
-        if expected > 0 && expected != found {
-            let text = format!("expected {expected} fields as in the first record, found {found}");
-            return Err(failed(&format!("{name}:{line}"), text));
-        }
-        Ok(Some(record))
+        Ok(columns)
     }
 }
 
@@ -169,34 +230,55 @@ impl TableReader for CsvReader {
 
     fn next(&mut self) -> Result<Option<Vec<Column>>, QueryError> {
         let mut records: Vec<StringRecord> = self.ahead.by_ref().take(BATCH_ROWS).collect();
-        while records.len() < BATCH_ROWS
-            && let Some(record) = self.record()?
-        {
-            records.push(record);
+        let mut failure = None;
+        while records.len() < BATCH_ROWS {
+            match self.record() {
+                Ok(Some(record)) => records.push(record),
+                Ok(None) => break,
+                // What is wrong in a record before it is said first.
+                Err(error) => {
+                    failure = Some(error);
+                    break;
+                }
+            }
         }
         if records.is_empty() {
-            return Ok(None);
+            return failure.map_or(Ok(None), Err);
         }
-        let mut columns = Vec::with_capacity(self.types.len());
-        for (at, of) in self.types.iter().enumerate() {
-            let fields = records.iter().map(|record| &record[at]);
-            let column = of.column(fields).map_err(|(row, why)| {
-                let line = records[row].position().map_or(0, csv::Position::line);
-                let (name, column, field) = (&self.name, &self.names[at], &records[row][at]);
-                let hint = match self.given[at] {
-                    true => String::new(),
-                    false => format!(
-                        "; the first {GUESS_ROWS} rows were of this type: give the column \
-                         another, types = '{column}:string'"
-                    ),
-                };
-                let text =
-                    format!("column '{column}' is of type {of}, and {field:?} is not: {why}");
-                failed(&format!("{name}:{line}"), format!("{text}{hint}"))
-            });
-            columns.push(column?);
+        let columns = loop {
+            match self.columns(&records) {
+                Ok(columns) => break columns,
+                Err((row, why)) => {
+                    let place = |record: &StringRecord| {
+                        let line = record.position().map_or(0, csv::Position::line);
+                        format!("{}:{line}", self.name)
+                    };
+                    let Some(rejected) = &self.rejected else {
+                        return Err(failed(&place(&records[row]), why));
+                    };
+                    // One pass over the records, however many are bad.
+                    let mut good = Vec::with_capacity(records.len());
+                    for record in records {
+                        match self.columns(std::slice::from_ref(&record)) {
+                            Ok(_) => good.push(record),
+                            Err((_, why)) => rejected.take(place(&record), why)?,
+                        }
+                    }
+                    records = good;
+                }
+            }
+        };
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        for record in &records {
+            self.places.push(record.position().map_or(0, csv::Position::line));
         }
         Ok(Some(columns))
+    }
+
+    fn place(&self, row: u64) -> String {
+        format!("{}:{}", self.name, self.places.line(row))
     }
 }
 

@@ -282,7 +282,10 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), QueryError> {
 }
 
 /// Statements that make the constraints and indexes of a database.
-fn schema(db: &Database) -> Result<Vec<String>, QueryError> {
+///
+/// # Errors
+/// If they cannot be read.
+pub fn schema(db: &Database) -> Result<Vec<String>, QueryError> {
     let session = Session::new(db);
     let mut all = Vec::new();
     for text in [

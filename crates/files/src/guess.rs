@@ -82,7 +82,10 @@ impl ColumnType {
     }
 
     /// The value of a field.
-    fn value(self, text: &str) -> Result<Value, String> {
+    ///
+    /// # Errors
+    /// Why the text is none of this type.
+    pub fn value(self, text: &str) -> Result<Value, String> {
         match self {
             Self::Bool => truth(text).map(Value::Bool).ok_or_else(|| "no boolean".to_owned()),
             Self::Int => text.trim().parse().map(Value::Int).map_err(|e| format!("{e}")),

@@ -16,6 +16,7 @@ use telar_db::column::Column;
 use telar_db::json::{Notation, Writer, read_mixed_value, write_string};
 use telar_db::query::{EntityReader, FileOptions, QueryError, TableReader, TableWriter};
 
+use crate::places::Places;
 use crate::text::{self, RECORD_BYTES_MAX};
 use crate::{BATCH_ROWS, failed, wrong_option};
 
@@ -68,6 +69,7 @@ pub(crate) struct JsonReader {
     lines: Lines,
     names: Vec<Arc<str>>,
     whole: bool,
+    places: Places,
 }
 
 impl JsonReader {
@@ -94,7 +96,8 @@ impl JsonReader {
             }
             file.rewind().map_err(|e| failed(name, e))?;
         }
-        Ok(Self { lines: Lines::new(file, name)?, names, whole: options.whole })
+        let (whole, places) = (options.whole, Places::default());
+        Ok(Self { lines: Lines::new(file, name)?, names, whole, places })
     }
 }
 
@@ -110,6 +113,7 @@ impl TableReader for JsonReader {
             && let Some(json) = self.lines.next()?
         {
             let lines = &self.lines;
+            self.places.push(lines.line);
             if self.whole {
                 columns[0].push(read_mixed_value(json).map_err(|e| lines.failed(e))?);
             } else if let Json::Object(mut entries) = json {
@@ -127,6 +131,10 @@ impl TableReader for JsonReader {
             0 => Ok(None),
             _ => Ok(Some(columns.into_iter().map(Column::of).collect())),
         }
+    }
+
+    fn place(&self, row: u64) -> String {
+        format!("{}:{}", self.lines.name, self.places.line(row))
     }
 }
 

@@ -25,6 +25,8 @@ mod guess;
 mod ipc;
 mod json;
 mod parquet;
+mod places;
+mod reading;
 mod shaped;
 mod text;
 
@@ -41,6 +43,7 @@ use telar_db::query::{
 };
 
 pub use guess::{ColumnType, guess};
+pub use reading::{Reading, Rejected, RejectedRecord, delimiter};
 
 /// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 14;
@@ -69,12 +72,7 @@ impl Files for Formats {
         name: &str,
         options: &FileOptions,
     ) -> Result<Box<dyn TableReader>, QueryError> {
-        Ok(match options.format {
-            FileFormat::Csv => Box::new(csv::CsvReader::new(file, name, options)?),
-            FileFormat::Json => Box::new(json::JsonReader::new(file, name, options)?),
-            FileFormat::Parquet => Box::new(parquet::ParquetReader::new(file, name)?),
-            FileFormat::Arrow => Box::new(ipc::IpcReader::new(file, name)?),
-        })
+        read(file, name, &Reading::from(options.clone()))
     }
 
     fn write(
@@ -92,6 +90,40 @@ impl Files for Formats {
             }
         })
     }
+}
+
+/// Reads a file of rows.
+///
+/// # Errors
+/// If it is not of its format.
+pub fn read(file: File, name: &str, reading: &Reading) -> Result<Box<dyn TableReader>, QueryError> {
+    Ok(match reading.options.format {
+        FileFormat::Csv => Box::new(csv::CsvReader::new(file, name, reading)?),
+        FileFormat::Json => Box::new(json::JsonReader::new(file, name, &reading.options)?),
+        FileFormat::Parquet => Box::new(parquet::ParquetReader::new(file, name)?),
+        FileFormat::Arrow => Box::new(ipc::IpcReader::new(file, name)?),
+    })
+}
+
+/// The types that columns of a file of CSV are taken for.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn csv_types(
+    file: File,
+    name: &str,
+    reading: &Reading,
+) -> Result<Vec<(Arc<str>, ColumnType)>, QueryError> {
+    let reader = csv::CsvReader::new(file, name, reading)?;
+    Ok(reader.names().iter().cloned().zip(reader.types().iter().copied()).collect())
+}
+
+/// The text of a file as UTF-8: decompressed, without byte order mark.
+///
+/// # Errors
+/// If it cannot be read.
+pub fn open_text(file: File) -> std::io::Result<Box<dyn std::io::Read + Send>> {
+    text::open(file)
 }
 
 /// A file that cannot be read or written.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::sync::Arc;
 
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
-use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+use parquet::basic::{Compression, ConvertedType, GzipLevel, ZstdLevel};
 use telar_db::column::Column;
 use telar_db::query::{QueryError, TableReader};
 
@@ -24,6 +24,15 @@ impl ParquetReader {
         guarded(name, || {
             let builder = ParquetRecordBatchReaderBuilder::try_new(file);
             let builder = builder.map_err(|e| failed(name, e))?;
+            // The decoder reads days and milliseconds of them, and drops the months.
+            let columns = builder.parquet_schema().columns();
+            if let Some(column) =
+                columns.iter().find(|c| c.converted_type() == ConvertedType::INTERVAL)
+            {
+                let what = "intervals of Parquet are not read, as their months would be lost: write \
+                            the column as text, or as CSV";
+                return Err(failed(name, format!("column '{}': {what}", column.path())));
+            }
             let fields = builder.schema().fields();
             let names = fields.iter().map(|field| field.name().as_str().into()).collect();
             let batches = builder.with_batch_size(BATCH_ROWS).build();

@@ -153,7 +153,7 @@ fn options_say_how_a_file_is_read() {
                 from_key = 'column2', to_key = 'column2', rejects = 'bad.txt', rejects_max = 5)";
     assert_eq!(place.rows(text), ["0 2 1 1"]);
     let bad = std::fs::read_to_string(place.folder.path().join("bad.txt")).unwrap();
-    assert_eq!(bad, "row 2: no node :Q has the column2 '009'\n");
+    assert_eq!(bad, "r.csv:3: no node :Q has the column2 '009'\n");
     let text = "MATCH (a)-[r:R]->(b) RETURN a.column2, r.since, b.column2 ORDER BY a.column2";
     assert_eq!(place.rows(text), ["'007' NULL '008'", "'008' 2000 '007'"]);
 }
@@ -182,7 +182,7 @@ fn what_is_wrong_is_said_and_changes_nothing() {
         ("COPY K:L FROM 'k.csv' (from = 'P', to = 'P')", "COPY: a relationship has one type"),
         (
             "COPY K FROM 'k.csv' (from = 'P', to = 'P', from_key = 'id', to_key = 'id')",
-            "COPY: k.csv: row 1: no node :P has the id 1",
+            "COPY: k.csv:2: no node :P has the id 1",
         ),
         ("COPY (RETURN 1 AS x) TO '/a/b.csv'", "COPY: /a/b.csv: No such file"),
         ("COPY (RETURN 1 AS x) TO 'x.csv' (rejects = 'y')", "COPY: there is no option 'rejects'"),

@@ -111,8 +111,8 @@ fn what_is_wrong_is_named_with_its_place() {
     long.extend_from_slice(b"x\n");
     let text = refused(Csv, &long);
     let expected = "f:10002: column 'a' is of type int, and \"x\" is not: no whole number of 64 \
-                    bits; the first 10000 rows were of this type: give the column another, types = \
-                    'a:string'";
+                    bits; the first 10000 rows were of this type: give the column another, in COPY \
+                    by types = 'a:string', in an import by a mapping file";
     assert_eq!(text, expected);
 }
 

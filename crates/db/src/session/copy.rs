@@ -308,6 +308,10 @@ impl Session {
             self.check_still_allowed()
         });
         let report = done.map_err(|e| match e.detail.as_str() {
+            // Where rows stand on lines, the message begins with file and line.
+            "BadRow" if e.message.starts_with(&file) => {
+                QueryError { message: format!("COPY: {}", e.message), ..e }
+            }
             "BadRow" | "TableColumns" => {
                 QueryError { message: format!("COPY: {file}: {}", e.message), ..e }
             }

@@ -15,6 +15,7 @@ import atexit as _atexit
 import os as _os
 
 from . import _telar
+from ._graphs import from_networkx
 from ._telar import (
     ClosedError,
     ConflictError,
@@ -80,6 +81,7 @@ __all__ = [
     "Transaction",
     "UnknownOutcomeError",
     "__version__",
+    "from_networkx",
     "open",
 ]
 

@@ -213,13 +213,15 @@ impl Connection {
         }
     }
 
-    /// Runs a statement and reads all of its rows.
+    /// Runs a statement and reads its rows: with `each`, pieces of them go there, and the answer
+    /// has the last.
     pub(super) fn run(
         &mut self,
         text: &str,
         parameters: &ValueMap,
         wanted: Wanted<'_>,
         rows_at_once: i64,
+        mut each: Option<&mut Piece<'_>>,
     ) -> Result<Answer, Ended> {
         let modern = self.version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
@@ -247,6 +249,10 @@ impl Connection {
                 _ => false,
             };
             if more && !self.reset {
+                if let Some(each) = &mut each {
+                    each(std::mem::take(&mut rows.rows)).map_err(Ended::Lost)?;
+                    rows.graph = Graph::default();
+                }
                 let mut out = Vec::new();
                 pull(&mut out);
                 self.send(&out)?;
@@ -415,6 +421,9 @@ impl Connection {
         }
     }
 }
+
+/// Takes rows; an error ends the connection.
+pub(super) type Piece<'p> = dyn FnMut(Vec<Vec<Value>>) -> Result<(), String> + 'p;
 
 /// Rows as they come.
 struct Rows {

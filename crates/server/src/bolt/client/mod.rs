@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use telar_db::{Isolation, ValueMap};
+use telar_db::{Isolation, Value, ValueMap};
 
 pub use address::{Address, Trust};
 pub use answer::{Answer, Remark};
@@ -208,8 +208,27 @@ impl Client {
         let database = self.database.clone().filter(|_| alone);
         let isolation = self.isolation.filter(|_| alone);
         let wanted = Wanted { database: database.as_deref(), isolation };
-        let done = self.connected()?.run(text, parameters, wanted, ROWS_AT_ONCE);
+        let done = self.connected()?.run(text, parameters, wanted, ROWS_AT_ONCE, None);
         self.note(done)
+    }
+
+    /// Runs a statement in the open transaction and hands its rows on, as they come.
+    ///
+    /// # Errors
+    /// An error of the server, or of `each`: then the connection is ended.
+    pub fn stream(
+        &mut self,
+        text: &str,
+        each: &mut dyn FnMut(Vec<Vec<Value>>) -> Result<(), String>,
+    ) -> Result<(), Error> {
+        if self.transaction == Transaction::Failed {
+            return Err(Self::failed());
+        }
+        let (parameters, wanted) = (ValueMap::new(), Wanted::default());
+        let connection = self.connected()?;
+        let done = connection.run(text, &parameters, wanted, ROWS_AT_ONCE, Some(each));
+        let answer = self.note(done)?;
+        each(answer.rows).map_err(Error::Lost)
     }
 
     /// Begins a transaction of several statements.
@@ -257,12 +276,12 @@ impl Client {
     /// If the server refuses it.
     pub fn change_password(&mut self, new: String) -> Result<(), Error> {
         let text = "ALTER CURRENT USER SET PASSWORD FROM $old TO $new";
-        let value = |text: &str| telar_db::Value::from(text);
+        let value = |text: &str| Value::from(text);
         let parameters = [("old", value(&self.login.password)), ("new", value(&new))];
         let parameters = parameters.into_iter().map(|(name, value)| (name.into(), value));
         let parameters: ValueMap = parameters.collect();
         let wanted = Wanted { database: Some("system"), isolation: None };
-        let done = self.connected()?.run(text, &parameters, wanted, ROWS_AT_ONCE);
+        let done = self.connected()?.run(text, &parameters, wanted, ROWS_AT_ONCE, None);
         self.note(done)?;
         self.login.password = new;
         Ok(())

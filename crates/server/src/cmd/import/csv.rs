@@ -18,13 +18,13 @@ use crate::ui::{Progress, Screen, number};
 pub(super) struct CsvArgs {
     /// Vertices: labels, and files that share a header; may be given several times
     #[arg(long, value_name = "[LABEL:..=]FILE,..")]
-    nodes: Vec<Group>,
+    pub(super) nodes: Vec<Group>,
     /// Edges: their type, and files that share a header; may be given several times
     #[arg(long, value_name = "[TYPE=]FILE,..")]
-    relationships: Vec<Group>,
+    pub(super) relationships: Vec<Group>,
     /// Between two fields: a character, or TAB [default: ,]
     #[arg(long, value_name = "C")]
-    delimiter: Option<Character>,
+    pub(super) delimiter: Option<Character>,
     /// Between two elements of a list: a character, or TAB [default: ;, or a comma if fields are
     /// delimited by ;]
     #[arg(long, value_name = "C")]
@@ -37,7 +37,7 @@ pub(super) struct CsvArgs {
     trim: bool,
     /// Fields without quotes that say that there is no value, as in --null NA,NULL,NaN
     #[arg(long, value_name = "TOKEN,..", value_delimiter = ',')]
-    null: Vec<String>,
+    pub(super) null: Vec<String>,
     /// Lines at the beginning of each file that are not read; of a file that only has the header
     /// none
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -47,24 +47,24 @@ pub(super) struct CsvArgs {
     id_type: IdType,
     /// Ids of a space may also be those of vertices in the database, by label and property
     #[arg(long, value_name = "SPACE=LABEL.KEY")]
-    existing: Vec<Existing>,
+    pub(super) existing: Vec<Existing>,
     /// Make a unique constraint with the import; may be given several times
     #[arg(long, value_name = "LABEL.KEY")]
-    unique: Vec<Unique>,
+    pub(super) unique: Vec<Unique>,
     /// Write bad rows to this file and go on, instead of giving up at the first
     #[arg(long, value_name = "FILE")]
-    rejects: Option<PathBuf>,
+    pub(super) rejects: Option<PathBuf>,
     /// Give up after so many bad rows
     #[arg(long, value_name = "N", default_value_t = 1000)]
-    rejects_max: u64,
+    pub(super) rejects_max: u64,
     /// Memory for edges that wait to be sorted; beyond it they go to files in the database
     #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    memory: u32,
+    pub(super) memory: u32,
 }
 
 /// Labels or a type, and files.
 #[derive(Debug, Clone)]
-struct Group(CsvGroup);
+pub(super) struct Group(pub(super) CsvGroup);
 
 impl FromStr for Group {
     type Err = String;
@@ -84,7 +84,7 @@ impl FromStr for Group {
 
 /// One ASCII character.
 #[derive(Debug, Clone, Copy)]
-struct Character(u8);
+pub(super) struct Character(pub(super) u8);
 
 impl FromStr for Character {
     type Err = String;
@@ -100,7 +100,7 @@ impl FromStr for Character {
 
 /// An id space of the database.
 #[derive(Debug, Clone)]
-struct Existing(ExistingIds);
+pub(super) struct Existing(pub(super) ExistingIds);
 
 impl FromStr for Existing {
     type Err = String;
@@ -117,7 +117,7 @@ impl FromStr for Existing {
 
 /// A key that is to be unique.
 #[derive(Debug, Clone)]
-struct Unique(UniqueKey);
+pub(super) struct Unique(pub(super) UniqueKey);
 
 impl FromStr for Unique {
     type Err = String;
@@ -137,6 +137,26 @@ enum IdType {
     String,
     /// Whole numbers of 64 bits
     Integer,
+}
+
+#[cfg(feature = "files")]
+impl CsvArgs {
+    /// Files that are given as nodes or relationships.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &CsvGroup> {
+        self.nodes.iter().chain(&self.relationships).map(|group| &group.0)
+    }
+
+    /// An option that was given, and only says how files with typed headers are read.
+    pub(super) fn only_for_typed_headers(&self) -> Option<&'static str> {
+        let given = [
+            (self.array_delimiter.is_some(), "--array-delimiter"),
+            (self.quote.is_some(), "--quote"),
+            (self.trim, "--trim"),
+            (self.skip_lines > 0, "--skip-lines"),
+            (matches!(self.id_type, IdType::Integer), "--id-type"),
+        ];
+        given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    }
 }
 
 fn import_of(options: &super::Options) -> CsvImport {

@@ -21,16 +21,24 @@ pub(super) struct EdgeListArgs {
     format: FormatName,
     /// Label of the vertices
     #[arg(long, value_name = "L", default_value = "Vertex")]
-    label: String,
+    pub(super) label: String,
     /// Type of the edges
     #[arg(long = "type", value_name = "T", default_value = "LINK")]
-    edge_type: String,
+    pub(super) edge_type: String,
     /// Write by transactions, batch by batch, instead of all or nothing
     #[arg(long)]
-    transactions: bool,
+    pub(super) transactions: bool,
     /// With --transactions: commit without waiting for the disk; all is on disk at the end
     #[arg(long = "async")]
     pub(super) asynchronous: bool,
+}
+
+#[cfg(feature = "files")]
+impl EdgeListArgs {
+    /// True if it was said which format of edges a file has.
+    pub(super) fn format_is_given(&self) -> bool {
+        !matches!(self.format, FormatName::Auto)
+    }
 }
 
 /// Formats by name.

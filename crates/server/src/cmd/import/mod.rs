@@ -1,10 +1,22 @@
-//! `telar import`: files into a database. An edge list is read by `edge_list.rs`, CSV files with
-//! typed headers by `csv.rs`, the folder of an export by `folder.rs`.
+//! `telar import`: files and servers into a database.
+//!
+//! - `edge_list`: edges; `csv`: CSV files with typed headers; `tables`: other files of rows.
+//! - `folder`: the folder of an export, Telar's own or Kuzu's.
+//! - `graph_file`: GraphML, GEXF, RDF; `script`: Cypher.
+//! - `bolt`: a server that runs.
 
+#[cfg(feature = "files")]
+mod bolt;
 mod csv;
 mod edge_list;
 #[cfg(feature = "files")]
 mod folder;
+#[cfg(feature = "files")]
+mod graph_file;
+#[cfg(feature = "files")]
+mod script;
+#[cfg(feature = "files")]
+mod tables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,6 +27,8 @@ use clap::Args;
 use telar_db::algo::ordering::Method;
 use telar_db::reorder::{ReorderOptions, reorder};
 use telar_db::{Database, Settings};
+#[cfg(feature = "files")]
+use telar_server::bolt::client::Address;
 
 use super::folder_bytes;
 use crate::ui::{Progress, Screen, number};
@@ -23,7 +37,7 @@ use crate::ui::{Progress, Screen, number};
 /// long enough that the disk does not hold it up.
 const ASYNC_INTERVAL_MS: u64 = 100;
 
-/// Read files into a database: an edge list, or CSV files of nodes and relationships.
+/// Read files, or all of a running server, into a database.
 ///
 /// An edge list: every id in the file becomes a new vertex with the property `id`, every record an
 /// edge from the first id to the second. Further numeric columns become properties of the edges.
@@ -32,7 +46,11 @@ const ASYNC_INTERVAL_MS: u64 = 100;
 /// CSV files say in their first record what each column is, as neo4j-admin's do: name:TYPE, :ID,
 /// :LABEL, :START_ID, :END_ID, :TYPE. docs/import.md has all of it.
 ///
-/// The folder that telar export has made becomes the same database again.
+/// Parquet, Arrow, JSON lines and CSV without such a record come in by the same options; columns
+/// are guessed, named by --id, --from and --to, or described by a --mapping file.
+///
+/// A file of GraphML, GEXF, RDF (Turtle, N-Triples) or Cypher, the folder of telar export or of
+/// Kuzu's EXPORT DATABASE, and bolt://user@host are whole graphs. docs/moving.md has all of it.
 ///
 /// Files may be compressed with gzip or zstd. Everything comes in as one commit; if anything is
 /// wrong, nothing is changed.
@@ -45,18 +63,32 @@ const ASYNC_INTERVAL_MS: u64 = 100;
       --relationships knows.csv --delimiter TAB --rejects rejects.tsv
   telar import people.telar --existing P=Person.id --relationships KNOWS=more.csv
   telar import web.telar cnr-2000.txt.zst --simple --order rcm
-  telar import copy.telar graph-export")]
+  telar import people.telar --nodes Person=p.parquet --relationships KNOWS=k.parquet
+  telar import copy.telar graph-export
+  telar import copy.telar graph.graphml
+  telar import copy.telar bolt://neo4j@127.0.0.1:7687")]
 pub(crate) struct Options {
     /// Directory of the database; made if there is none
     db: PathBuf,
-    /// File of edges, or the folder of an export
-    #[arg(required_unless_present_any = ["nodes", "relationships"],
+    /// File of edges or of a graph, folder of an export, or address of a server
+    #[cfg_attr(feature = "files",
+               arg(required_unless_present_any = ["nodes", "relationships", "mapping"]))]
+    #[cfg_attr(not(feature = "files"),
+               arg(required_unless_present_any = ["nodes", "relationships"]))]
+    #[arg(
           conflicts_with_all = ["nodes", "relationships"])]
+    #[arg(value_name = "FILE|FOLDER|ADDRESS")]
     file: Option<PathBuf>,
     #[command(flatten)]
     edge_list: edge_list::EdgeListArgs,
     #[command(flatten)]
     csv: csv::CsvArgs,
+    #[cfg(feature = "files")]
+    #[command(flatten)]
+    tables: tables::TableArgs,
+    #[cfg(feature = "files")]
+    #[command(flatten)]
+    graph: graph_file::GraphArgs,
     /// At most one edge per pair and no edge properties, at half the memory
     #[arg(long)]
     simple: bool,
@@ -72,6 +104,14 @@ pub(crate) struct Options {
 
 /// Runs `telar import`.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    #[cfg(feature = "files")]
+    if options.tables.dry_run {
+        if options.file.is_some() {
+            bail!("--dry-run is for --nodes, --relationships and --mapping");
+        }
+        tables::dry_run(options)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let new = New::at(&options.db)?;
     let mut settings = match options.edge_list.asynchronous {
         true => Settings::asynchronous(ASYNC_INTERVAL_MS),
@@ -80,8 +120,24 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     // What a load installs is settled; nothing else is done to this database meanwhile.
     settings.background_interval_ms = 0;
     #[cfg(feature = "files")]
+    if let Some(address) = options.file.as_deref().and_then(Path::to_str)
+        && Address::is_meant(address)
+    {
+        bolt::run(options, address, settings)?;
+        new.keep();
+        return Ok(ExitCode::SUCCESS);
+    }
+    #[cfg(feature = "files")]
     if let Some(folder) = options.file.as_deref().filter(|file| file.is_dir()) {
         folder::run(options, folder, telar_db::open_with(&options.db, settings)?)?;
+        new.keep();
+        return Ok(ExitCode::SUCCESS);
+    }
+    #[cfg(feature = "files")]
+    if let Some(file) = options.file.as_deref()
+        && let Some(format) = graph_file::format(options, file)?
+    {
+        graph_file::run(options, file, format, settings)?;
         new.keep();
         return Ok(ExitCode::SUCCESS);
     }
@@ -89,11 +145,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         (Some(file), _) => {
             edge_list::run(options, file, telar_db::open_with(&options.db, settings)?)?;
         }
-        (None, None) => csv::run(options, telar_db::open_with(&options.db, settings)?)?,
+        (None, None) => rows(options, telar_db::open_with(&options.db, settings)?)?,
         (None, Some(order)) => ordered(options, order, settings)?,
     }
     new.keep();
     Ok(ExitCode::SUCCESS)
+}
+
+/// Imports files of rows.
+fn rows(options: &Options, db: Database) -> anyhow::Result<()> {
+    #[cfg(feature = "files")]
+    if tables::are_meant(options)? {
+        return tables::run(options, db);
+    }
+    csv::run(options, db)
 }
 
 /// Imports CSV files into a database beside the one that is to be, and that into this one in order.
@@ -112,7 +177,7 @@ fn ordered(options: &Options, order: Method, settings: Settings) -> anyhow::Resu
         bail!("{}: is there, of an import that was interrupted: remove it", path.display());
     }
     let beside = New::at(&path)?;
-    csv::run(options, telar_db::open_with(&path, settings)?)?;
+    rows(options, telar_db::open_with(&path, settings)?)?;
     let progress = Progress::new();
     let how = ReorderOptions::new(order);
     let done = reorder(&path, &options.db, &how, &|p| progress.update(p));

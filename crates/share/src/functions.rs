@@ -12,7 +12,7 @@ use telar_graph::column::Column;
 use crate::codec::{self, CodecError, Input};
 use crate::message::{Call, Hello, Returned};
 use crate::owner::STACK_BYTES;
-use crate::peer::{NotIn, connect};
+use crate::peer::{NotIn, Until, connect};
 use crate::serving::unsent;
 use crate::wire::{Frame, Wire, forever};
 
@@ -93,7 +93,7 @@ impl Answering {
     fn add_thread(&self) -> Result<(), NotIn> {
         let Some(this) = self.this.upgrade() else { return Ok(()) };
         let hello = Hello::Functions { process: self.process };
-        let (wire, _) = connect(&self.folder, &hello, None)?;
+        let (wire, _) = connect(&self.folder, &hello, Until::default())?;
         let counts = |threads: &mut Threads, by: isize| {
             threads.all = threads.all.saturating_add_signed(by);
             threads.idle = threads.idle.saturating_add_signed(by);

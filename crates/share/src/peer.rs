@@ -55,7 +55,7 @@ pub(crate) enum NotIn {
     /// This process cannot connect.
     Failed(io::Error),
     /// It is not wanted any more.
-    Interrupted,
+    Interrupted(QueryError),
 }
 
 /// Why a request has no answer.
@@ -79,47 +79,74 @@ pub(crate) struct Lost {
     pub(crate) unknown: bool,
 }
 
-/// The flag that ends what is waited for.
-pub(crate) type Flag<'f> = Option<&'f Arc<AtomicBool>>;
-
-/// True if what is waited for is to end.
-pub(crate) fn is_set(flag: Flag<'_>) -> bool {
-    // ORDERING: relaxed: it is asked again and again.
-    flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+/// What ends something that is waited for: a flag, or a time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Until<'f> {
+    pub(crate) flag: Option<&'f Arc<AtomicBool>>,
+    pub(crate) end: Option<Instant>,
 }
 
-/// How long an answer is waited for.
+impl<'f> Until<'f> {
+    pub(crate) fn new(flag: Option<&'f Arc<AtomicBool>>, timeout: Option<Duration>) -> Self {
+        Self { flag, end: timeout.and_then(|timeout| Instant::now().checked_add(timeout)) }
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // ORDERING: relaxed: it is asked again and again.
+        self.flag.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// True if what is waited for is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_cancelled() || self.end.is_some_and(|end| Instant::now() > end)
+    }
+
+    /// The error of what was ended before anything was done.
+    pub(crate) fn error(&self) -> QueryError {
+        match self.is_cancelled() || self.end.is_none() {
+            true => terminated(),
+            false => QueryError::runtime(
+                ErrorKind::TimedOut,
+                "TimedOut",
+                "the process that has the database open did not answer within the time limit",
+            ),
+        }
+    }
+}
+
+/// How long an answer is waited for: until it is to end, and then a while for who answers to say
+/// that it has.
 struct Patience<'f> {
-    flag: Flag<'f>,
-    end: Option<Instant>,
-    /// Who answers was told that it is to end.
-    told: bool,
+    until: Until<'f>,
+    told: Option<Instant>,
 }
 
 impl<'f> Patience<'f> {
-    fn new(flag: Flag<'f>, timeout: Option<Duration>) -> Self {
-        // The owner ends what takes too long; only one that hangs does not.
-        let end = timeout.and_then(|timeout| Instant::now().checked_add(timeout + ENDING));
-        Self { flag, end, told: false }
+    fn new(until: Until<'f>) -> Self {
+        Self { until, told: None }
     }
 
     fn look(&mut self, tell: impl FnOnce()) -> io::Result<()> {
-        if !self.told && is_set(self.flag) {
-            self.told = true;
-            self.end = Some(Instant::now() + ENDING);
-            tell();
-        }
-        match self.end {
-            Some(end) if Instant::now() > end => Err(Io::TimedOut.into()),
+        match self.told {
+            None if self.until.is_over() => {
+                self.told = Some(Instant::now());
+                tell();
+                Ok(())
+            }
+            Some(told) if told.elapsed() > ENDING => Err(Io::TimedOut.into()),
             _ => Ok(()),
         }
     }
 }
 
 /// Connects, and says what for.
-pub(crate) fn connect(folder: &Path, hello: &Hello, flag: Flag<'_>) -> Result<(Wire, u64), NotIn> {
+pub(crate) fn connect(
+    folder: &Path,
+    hello: &Hello,
+    until: Until<'_>,
+) -> Result<(Wire, u64), NotIn> {
     let deadline = Instant::now() + WELCOME;
-    let mut look = || match is_set(flag) || Instant::now() > deadline {
+    let mut look = || match until.is_over() || Instant::now() > deadline {
         true => Err(Io::TimedOut.into()),
         false => Ok(()),
     };
@@ -132,7 +159,7 @@ pub(crate) fn connect(folder: &Path, hello: &Hello, flag: Flag<'_>) -> Result<(W
     match { connected }() {
         Ok((wire, Welcome::In(number))) => Ok((wire, number)),
         Ok((_, Welcome::Refused(reason))) => Err(NotIn::Refused(reason)),
-        Err(_) if is_set(flag) => Err(NotIn::Interrupted),
+        Err(_) if until.is_over() => Err(NotIn::Interrupted(until.error())),
         Err(e) => Err(match io::Error::kind(&e) {
             Io::NotFound
             | Io::ConnectionRefused
@@ -152,30 +179,30 @@ impl Peer {
         folder: &Path,
         durable: bool,
         functions: &Arc<Functions>,
-        flag: Flag<'_>,
+        until: Until<'_>,
     ) -> Result<Self, NotIn> {
         let (version, number) = (VERSION.to_owned(), std::process::id());
         let hello = Hello::Process { version, number, durable };
-        let (control, process) = connect(folder, &hello, flag)?;
+        let (control, process) = connect(folder, &hello, until)?;
         let folder = folder.to_path_buf();
         let answering = Answering::new(folder.clone(), process, functions);
         let (control, idle) = (Mutex::new(control), Mutex::default());
         let peer = Self { folder, process, control, idle, answering };
         for (name, function) in functions.all() {
             let range = function.arguments();
-            let added = peer.add_function(&name, (*range.start(), *range.end()), flag);
+            let added = peer.add_function(&name, (*range.start(), *range.end()), until);
             added.map_err(|_| NotIn::Nobody)?;
         }
         Ok(peer)
     }
 
     /// A connection for a statement or a transaction.
-    pub(crate) fn link(&self, flag: Flag<'_>) -> Result<Link, Failure> {
+    pub(crate) fn link(&self, until: Until<'_>) -> Result<Link, Failure> {
         if let Some(link) = self.idle.lock().pop() {
             return Ok(link);
         }
         let hello = Hello::Work { process: self.process };
-        let (wire, number) = connect(&self.folder, &hello, flag).map_err(unconnected)?;
+        let (wire, number) = connect(&self.folder, &hello, until).map_err(unconnected)?;
         Ok(Link { wire, number, statements: 0, options: None, is_idle: true })
     }
 
@@ -195,9 +222,9 @@ impl Peer {
     }
 
     /// Asks on a connection that is idle.
-    pub(crate) fn ask(&self, request: &Request, flag: Flag<'_>) -> Result<Answer, Failure> {
-        let mut link = self.link(flag)?;
-        let answer = link.ask(request, flag);
+    pub(crate) fn ask(&self, request: &Request, until: Until<'_>) -> Result<Answer, Failure> {
+        let mut link = self.link(until)?;
+        let answer = link.ask(request, until);
         self.keep(link);
         answer
     }
@@ -207,11 +234,11 @@ impl Peer {
         &self,
         name: &str,
         (fewest, most): (usize, usize),
-        flag: Flag<'_>,
+        until: Until<'_>,
     ) -> Result<(), Failure> {
         self.answering.begin().map_err(unconnected)?;
         let name = name.to_owned();
-        self.ask(&Request::AddFunction { name, fewest, most }, flag).map(drop)
+        self.ask(&Request::AddFunction { name, fewest, most }, until).map(drop)
     }
 }
 
@@ -219,7 +246,7 @@ impl Peer {
 fn unconnected(why: NotIn) -> Failure {
     match why {
         NotIn::Nobody | NotIn::Refused(_) => Failure::Lost(Lost::default()),
-        NotIn::Interrupted => Failure::Query(terminated()),
+        NotIn::Interrupted(error) => Failure::Query(error),
         NotIn::Failed(e) => {
             let text = format!("the process that has the database open cannot be asked: {e}");
             Failure::Query(QueryError::runtime(ErrorKind::Database, "Share", text))
@@ -245,9 +272,9 @@ impl Link {
     }
 
     /// Sends a request, and waits for its answer.
-    pub(crate) fn ask(&mut self, request: &Request, flag: Flag<'_>) -> Result<Answer, Failure> {
+    pub(crate) fn ask(&mut self, request: &Request, until: Until<'_>) -> Result<Answer, Failure> {
         self.is_idle = false;
-        let mut patience = Patience::new(flag, None);
+        let mut patience = Patience::new(until);
         let mut look = || patience.look(|| ());
         self.wire.send(request, &mut look).map_err(|e| unsent_request(&e))?;
         let answer = self.wire.receive(&mut look);
@@ -276,7 +303,7 @@ impl Link {
         peer: &Peer,
         statement: &Statement<'_>,
         (once, again): (Option<&str>, bool),
-        sink: &mut dyn Sink,
+        (sink, until): (&mut dyn Sink, Until<'_>),
     ) -> Result<Summary, Failure> {
         self.statements += 1;
         let request = Request::Run {
@@ -289,8 +316,7 @@ impl Link {
         let put = self.wire.put(&request, |out| put_parameters(statement.parameters, tables, out));
         put.map_err(|e: CodecError| Failure::Query(unsent(&e)))?;
         self.is_idle = false;
-        let timeout = self.options.as_ref().and_then(|options| options.timeout);
-        let mut patience = Patience::new(statement.cancelled, timeout);
+        let mut patience = Patience::new(until);
         let (number, this) = (self.number, self.statements);
         let mut look = || patience.look(|| peer.cancel(number, this));
         self.wire.flush(&mut look).map_err(|e| unsent_request(&e))?;
@@ -336,7 +362,7 @@ impl Link {
         &mut self,
         peer: &Peer,
         import: TableImport<'_>,
-        flag: Flag<'_>,
+        until: Until<'_>,
     ) -> Result<TableReport, Failure> {
         self.statements += 1;
         let names = |names: &[Arc<str>]| names.iter().map(|name| name.to_string()).collect();
@@ -351,7 +377,7 @@ impl Link {
             bad_rows: import.bad_rows,
         };
         let request = Request::Load { tables, statement: self.statements };
-        let mut patience = Patience::new(flag, None);
+        let mut patience = Patience::new(until);
         let (number, this) = (self.number, self.statements);
         let mut look = || patience.look(|| peer.cancel(number, this));
         self.is_idle = false;

@@ -74,9 +74,10 @@ impl From<CodecError> for Failure {
     }
 }
 
-/// The error of values that do not go from one process to another.
+/// The error of values that do not go from one process to another: those that nest too deep, which
+/// queries refuse, too.
 pub(crate) fn unsent(error: &CodecError) -> QueryError {
-    QueryError::runtime(ErrorKind::NotSupported, "NotShared", error.to_string())
+    QueryError::runtime(ErrorKind::OutOfMemory, "ResultTooLarge", error.to_string())
 }
 
 /// An error of the database, for a statement.

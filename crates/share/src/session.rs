@@ -7,7 +7,7 @@ use telar_db::Session as EngineSession;
 use telar_db::query::{Columns, ErrorKind, QueryError, Sink, Summary};
 
 use crate::message::Options;
-use crate::peer::{Failure, Lost, Next, Peer, next};
+use crate::peer::{Failure, Lost, Next, Peer, Until, next};
 use crate::serving::ended_by;
 use crate::shared::{Inner, Place, Shared, Statement, closed, result_lost, without_rows};
 use crate::transaction::Transaction;
@@ -101,8 +101,9 @@ impl Session {
     /// [`telar_db::Session::stream`].
     ///
     /// # Errors
-    /// As there. [`ErrorKind::DatabaseUnavailable`] if the process that has the database ended
-    /// after rows were handed on, or while a statement ran that cannot be sent again.
+    /// As there. [`ErrorKind::DatabaseUnavailable`], with detail `UnknownOutcome`, if the process
+    /// that has the database ended after rows were handed on, or while a statement ran that cannot
+    /// be sent again; `ResultLost` if it was committed, and its rows are lost.
     pub fn stream(
         &self,
         statement: &Statement<'_>,
@@ -140,7 +141,8 @@ impl Session {
         let statement =
             Statement { cancelled: statement.cancelled.or(self.cancelled.as_ref()), ..*statement };
         let (mut id, mut again) = (None, false);
-        self.inner.retry(statement.cancelled, |place| match place {
+        let until = Until::new(statement.cancelled, self.options.timeout);
+        self.inner.retry(until, |place| match place {
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Own { .. } => match self.find_own(place) {
                 Some(own) => {
@@ -150,7 +152,7 @@ impl Session {
             },
             Place::Other(peer) => {
                 let id = id.get_or_insert_with(once);
-                match self.run_there(peer, &statement, (id, again), sink) {
+                match self.run_there(peer, &statement, (id, again), (sink, until)) {
                     Next::Continue(lost) => {
                         again |= lost.sent;
                         Next::Continue(known(lost))
@@ -166,14 +168,14 @@ impl Session {
         peer: &Peer,
         statement: &Statement<'_>,
         (id, again): (&str, bool),
-        sink: &mut dyn Sink,
+        to: (&mut dyn Sink, Until<'_>),
     ) -> Next<Summary> {
-        let mut link = match peer.link(statement.cancelled) {
+        let mut link = match peer.link(to.1) {
             Ok(link) => link,
             Err(failure) => return next(Err(failure)),
         };
         let set = link.set(&self.options);
-        let ran = set.and_then(|()| link.run(peer, statement, (Some(id), again), sink));
+        let ran = set.and_then(|()| link.run(peer, statement, (Some(id), again), to));
         peer.keep(link);
         next(ran)
     }
@@ -184,6 +186,11 @@ impl Session {
         Some(found.get())
     }
 
+    /// What ends requests of it.
+    pub(crate) fn until(&self) -> Until<'_> {
+        Until::new(self.cancelled.as_ref(), self.options.timeout)
+    }
+
     /// Begins a transaction of several statements.
     ///
     /// # Errors
@@ -192,7 +199,7 @@ impl Session {
         if let Some(own) = self.own.get() {
             return Ok(Transaction::here(own.begin()?));
         }
-        self.inner.retry(self.cancelled.as_ref(), |place| match place {
+        self.inner.retry(self.until(), |place| match place {
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Own { .. } => match self.find_own(place) {
                 Some(own) => next(own.begin().map(Transaction::here).map_err(Failure::Query)),

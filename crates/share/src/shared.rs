@@ -19,7 +19,7 @@ use telar_db::{CommitTs, Database, Durability, Runtime, Settings, ValueMap};
 use crate::functions::Functions;
 use crate::message::{Answer, Options, Request};
 use crate::owner::{GRACE, Owner};
-use crate::peer::{Failure, Flag, Lost, NotIn, Peer, is_set, next};
+use crate::peer::{Failure, Lost, NotIn, Peer, Until, next};
 use crate::session::Session;
 
 /// Time for which a database is waited for that nobody answers for: while it is opened elsewhere,
@@ -223,7 +223,7 @@ impl Shared {
         let functions = Arc::default();
         let closing = AtomicBool::new(false);
         let wanted = Wanted { opening: &opening, functions: &functions, identity: None };
-        let place = wanted.settle(cancelled, &closing)?;
+        let place = wanted.settle(Until::new(cancelled, None), &closing)?;
         let identity = opening.path.as_ref().and_then(|path| identity_of(path));
         let (place, moving) = (RwLock::new(Arc::new(place)), Mutex::default());
         Ok(Self(Arc::new(Inner { opening, functions, place, moving, closing, identity })))
@@ -273,11 +273,11 @@ impl Shared {
     ) -> Result<T, QueryError> {
         let lost =
             || QueryError::runtime(ErrorKind::Database, "Share", "an answer to another question");
-        self.0.retry(None, |place| match place {
+        self.0.retry(Until::default(), |place| match place {
             Place::Own { database, .. } => next(here(database).map_err(Failure::Query)),
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Other(peer) => next(
-                peer.ask(&request(), None)
+                peer.ask(&request(), Until::default())
                     .and_then(|answer| there(answer).ok_or_else(|| Failure::Query(lost()))),
             ),
         })
@@ -325,7 +325,8 @@ impl Shared {
         cancelled: Option<&Arc<AtomicBool>>,
     ) -> Result<TableReport, QueryError> {
         let mut tables = Some(tables);
-        self.0.retry(cancelled, |place| {
+        let until = Until::new(cancelled, None);
+        self.0.retry(until, |place| {
             let peer = match place {
                 Place::Closed => return next(Err(Failure::Query(closed()))),
                 Place::Other(peer) => peer,
@@ -333,16 +334,16 @@ impl Shared {
                     let Some(tables) = tables.take() else {
                         return next(Err(Failure::Query(unknown())));
                     };
-                    let done = import_tables(database, tables, &|_| interrupted(cancelled));
+                    let done = import_tables(database, tables, &|_| interrupted(until));
                     return next(done.map_err(Failure::Query));
                 }
             };
-            let mut link = match peer.link(cancelled) {
+            let mut link = match peer.link(until) {
                 Ok(link) => link,
                 Err(failure) => return next(Err(failure)),
             };
             let Some(tables) = tables.take() else { return next(Err(Failure::Query(unknown()))) };
-            let done = link.load(peer, tables, cancelled);
+            let done = link.load(peer, tables, until);
             peer.keep(link);
             next(done)
         })
@@ -362,13 +363,15 @@ impl Shared {
         let range = function.arguments();
         // Known before it is there, so that whoever opens the database meanwhile adds it, too.
         let before = self.0.functions.add(name, function);
-        let added = self.0.retry(None, |place| {
+        let added = self.0.retry(Until::default(), |place| {
             next(match place {
                 Place::Closed => Err(Failure::Query(closed())),
                 Place::Own { runtime, .. } => {
                     runtime.add_function(name, Arc::clone(function)).map_err(Failure::Query)
                 }
-                Place::Other(peer) => peer.add_function(name, (*range.start(), *range.end()), None),
+                Place::Other(peer) => {
+                    peer.add_function(name, (*range.start(), *range.end()), Until::default())
+                }
             })
         });
         added.inspect_err(|_| self.0.functions.take_back(name, before))
@@ -384,8 +387,8 @@ fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
 }
 
-fn interrupted(flag: Flag<'_>) -> Result<(), QueryError> {
-    if is_set(flag) { Err(terminated()) } else { Ok(()) }
+fn interrupted(until: Until<'_>) -> Result<(), QueryError> {
+    if until.is_over() { Err(until.error()) } else { Ok(()) }
 }
 
 impl Inner {
@@ -396,7 +399,7 @@ impl Inner {
     /// Asks where the database is, and again where it went if it is not there any more.
     pub(crate) fn retry<T>(
         &self,
-        cancelled: Option<&Arc<AtomicBool>>,
+        until: Until<'_>,
         mut ask: impl FnMut(&Place) -> crate::peer::Next<T>,
     ) -> Result<T, QueryError> {
         for _ in 0..TRIES_MAX {
@@ -405,7 +408,7 @@ impl Inner {
                 std::ops::ControlFlow::Break(done) => return done,
                 std::ops::ControlFlow::Continue(lost) => lost,
             };
-            let recovered = self.recover(&place, cancelled);
+            let recovered = self.recover(&place, until);
             if lost.unknown || lost.rows {
                 return Err(unknown());
             }
@@ -419,19 +422,15 @@ impl Inner {
 
     /// Finds the database again after the process that had it is gone: opens it, or is let in by
     /// another one that has. Whoever calls saw it at `lost`.
-    pub(crate) fn recover(
-        &self,
-        lost: &Arc<Place>,
-        cancelled: Option<&Arc<AtomicBool>>,
-    ) -> Result<(), QueryError> {
+    pub(crate) fn recover(&self, lost: &Arc<Place>, until: Until<'_>) -> Result<(), QueryError> {
         let _moving = self.moving.lock();
         if !Arc::ptr_eq(lost, &self.place()) {
             return Ok(());
         }
         let Self { opening, functions, identity, .. } = self;
         let wanted = Wanted { opening, functions, identity: identity.as_deref() };
-        let place = wanted.settle(cancelled, &self.closing).map_err(|e| match e {
-            Error::Interrupted => terminated(),
+        let place = wanted.settle(until, &self.closing).map_err(|e| match e {
+            Error::Interrupted => until.error(),
             other => {
                 let text = format!("the process that had the database open has ended, and {other}");
                 QueryError::runtime(ErrorKind::DatabaseUnavailable, "Locked", text)
@@ -457,7 +456,7 @@ struct Wanted<'w> {
 
 impl Wanted<'_> {
     /// Opens the database, or is let in by the process that has it.
-    fn settle(&self, flag: Flag<'_>, closing: &AtomicBool) -> Result<Place, Error> {
+    fn settle(&self, until: Until<'_>, closing: &AtomicBool) -> Result<Place, Error> {
         let Opening { path, settings, shared, .. } = self.opening;
         let Some(path) = path else {
             return own(self.opening, Database::in_memory(*settings)?, self.functions);
@@ -488,7 +487,7 @@ impl Wanted<'_> {
             if seen.0 != Some(wait) {
                 seen = (Some(wait), Instant::now());
             }
-            match Peer::connect(path, durable, self.functions, flag) {
+            match Peer::connect(path, durable, self.functions, until) {
                 Ok(peer) => return Ok(Place::Other(peer)),
                 Err(NotIn::Refused(reason)) => {
                     return Err(Error::Refused { path: path.clone(), reason });
@@ -496,10 +495,10 @@ impl Wanted<'_> {
                 Err(NotIn::Failed(source)) => {
                     return Err(Error::Unconnected { path: path.clone(), source });
                 }
-                Err(NotIn::Interrupted) => return Err(Error::Interrupted),
+                Err(NotIn::Interrupted(_)) => return Err(Error::Interrupted),
                 Err(NotIn::Nobody) => {}
             }
-            if is_set(flag) || closing.load(Ordering::SeqCst) {
+            if until.is_over() || closing.load(Ordering::SeqCst) {
                 return Err(Error::Interrupted);
             }
             if seen.1.elapsed() > wait {

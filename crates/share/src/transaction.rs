@@ -7,7 +7,7 @@ use telar_db::query::{QueryError, Sink, Summary};
 use telar_graph::CommitTs;
 
 use crate::message::{Answer, Request};
-use crate::peer::{Failure, Link, Lost, next};
+use crate::peer::{Failure, Link, Lost, Until, next};
 use crate::session::{Session, misunderstood, once};
 use crate::shared::{Place, Statement, closed, silent, terminated, unknown};
 
@@ -46,11 +46,11 @@ impl Transaction {
     pub(crate) fn there(session: &Session) -> Result<Self, Failure> {
         let place = session.inner.place();
         let Place::Other(peer) = &*place else { return Err(Failure::Lost(Lost::default())) };
-        let cancelled = session.cancelled.as_ref();
-        let mut link = peer.link(cancelled)?;
+        let until = session.until();
+        let mut link = peer.link(until)?;
         let id = once();
         link.set(&session.options)?;
-        if let Err(failure) = link.ask(&Request::Begin { once: id.clone() }, cancelled) {
+        if let Err(failure) = link.ask(&Request::Begin { once: id.clone() }, until) {
             peer.keep(link);
             // What was begun there ends with the connection.
             return Err(match failure {
@@ -113,8 +113,8 @@ impl There {
         let Place::Other(peer) = &*self.place else { return Err(closed()) };
         let Some(link) = &mut self.link else { return Err(Lost::in_transaction()) };
         let cancelled = statement.cancelled.or(self.session.cancelled.as_ref());
-        let statement = Statement { cancelled, ..*statement };
-        let failure = match link.run(peer, &statement, (None, false), sink) {
+        let until = Until { flag: cancelled, ..self.session.until() };
+        let failure = match link.run(peer, statement, (None, false), (sink, until)) {
             Ok(summary) => return Ok(summary),
             Err(Failure::Query(error)) => return Err(error),
             Err(failure) => failure,
@@ -124,7 +124,7 @@ impl There {
             Failure::Lost(lost) => {
                 self.takes_once &= !lost.unknown;
                 // What is asked next is asked of who has it then, if there is anybody.
-                let _ = self.session.inner.recover(&self.place, cancelled);
+                let _ = self.session.inner.recover(&self.place, until);
                 Err(Lost::in_transaction())
             }
             // It is undone when the owner goes on.
@@ -135,7 +135,7 @@ impl There {
     fn commit(mut self) -> Result<CommitTs, QueryError> {
         let Place::Other(peer) = &*self.place else { return Err(closed()) };
         let Some(mut link) = self.link.take() else { return Err(Lost::in_transaction()) };
-        let answer = link.ask(&Request::Commit, self.session.cancelled.as_ref());
+        let answer = link.ask(&Request::Commit, self.session.until());
         peer.keep(link);
         match answer {
             Ok(Answer::Committed(Some(ts))) => Ok(CommitTs::from_raw(ts)),
@@ -150,9 +150,9 @@ impl There {
     /// Asks the next process that has the database whether it was committed.
     fn was_committed(&self) -> Result<CommitTs, QueryError> {
         let inner = &self.session.inner;
-        let cancelled = self.session.cancelled.as_ref();
-        inner.recover(&self.place, cancelled).map_err(|_| unknown())?;
-        let found = inner.retry(cancelled, |place| {
+        let until = self.session.until();
+        inner.recover(&self.place, until).map_err(|_| unknown())?;
+        let found = inner.retry(until, |place| {
             next(match place {
                 Place::Closed => Err(Failure::Query(closed())),
                 Place::Own { .. } => {
@@ -161,7 +161,7 @@ impl There {
                 }
                 Place::Other(peer) => {
                     let request = Request::Committed { id: self.id.clone() };
-                    peer.ask(&request, cancelled).and_then(|answer| match answer {
+                    peer.ask(&request, until).and_then(|answer| match answer {
                         Answer::Committed(found) => Ok(found),
                         _ => Err(Failure::Query(misunderstood())),
                     })
@@ -176,7 +176,7 @@ impl There {
         let Place::Other(peer) = &*self.place else { return };
         let Some(mut link) = self.link.take() else { return };
         // An owner that is gone has undone it, and one that hangs will when it goes on.
-        let _ = link.ask(&Request::Rollback, self.session.cancelled.as_ref());
+        let _ = link.ask(&Request::Rollback, self.session.until());
         peer.keep(link);
     }
 }

@@ -19,14 +19,14 @@
 //!
 //! - *What is promised*: a commit that has returned is kept as the durability of the database says.
 //!   A statement whose owner ends is sent again to the next one, and changes the graph once: it has
-//!   an id ([`Session::with_once`](telar_db::Session::with_once)). If it was committed before,
-//!   without columns it succeeds, and with them it fails with
+//!   an id ([`Session::with_once`](telar_db::Session::with_once)). If it was committed before, it
+//!   succeeds without columns, and with them fails with
 //!   [`DatabaseUnavailable`](telar_db::query::ErrorKind), detail `ResultLost`. What has no id
-//!   (changes of indexes and constraints, `COPY`, `CALL { } IN TRANSACTIONS`, loads of tables) fails
-//!   with detail `UnknownOutcome`; so does a stream of which rows were handed on, and what was ended
-//!   while the owner did not answer. An open transaction is undone with its owner; its next
-//!   statement fails with [`Conflict`](telar_db::query::ErrorKind::Conflict), which says: run it
-//!   again. Its commit is asked for at the next owner.
+//!   (changes of indexes and constraints, `COPY`, `CALL { } IN TRANSACTIONS`, loads of tables)
+//!   fails with detail `UnknownOutcome`; so does a stream of which rows were handed on, and what
+//!   was ended while the owner did not answer. An open transaction is undone with its owner; its
+//!   next statement fails with [`Conflict`](telar_db::query::ErrorKind::Conflict), which says: run
+//!   it again. Its commit is asked for at the next owner.
 //! - *Who is let in*: processes of the same user, on the same machine, of the same version of
 //!   Telar. A guest that wants commits on disk when they return is refused by an owner whose
 //!   commits are asynchronous. All other settings are those of the owner.

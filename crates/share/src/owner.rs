@@ -166,8 +166,8 @@ impl Owner {
         Ok(Self { serving, accepting, folder, _inherited: inherited, listener })
     }
 
-    /// Lets nobody in any more, and ends what others run: first what waits, and after this time what
-    /// still runs. Their connections are gone when this returns, unless what they run does not look
+    /// Lets nobody in any more, and ends what others run: first what waits, and after this time
+    /// what still runs. Their connections are gone when this returns, unless what they run does not look
     /// whether it is to end.
     pub(crate) fn stop(&mut self, grace: Duration) {
         let Some(accepting) = self.accepting.take() else { return };

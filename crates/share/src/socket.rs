@@ -30,7 +30,7 @@ pub(crate) fn remove(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether the other end is a process of this user. That of the administrator is none: what it wrote
+/// Whether the other end is a process of this user. One of the administrator is not: what it wrote
 /// as the next owner would be the administrator's.
 pub(crate) fn is_of(stream: &UnixStream, user: u32) -> bool {
     #[cfg(target_os = "linux")]

@@ -63,8 +63,8 @@ impl Session {
         Self { once: Some(id.into()), ..self }
     }
 
-    /// As [`with_once`](Self::with_once), for [transactions](Self::begin) that may also do what keeps
-    /// no id, such as changes of indexes: those are not committed once.
+    /// As [`with_once`](Self::with_once), for [transactions](Self::begin) that may also do what
+    /// keeps no id, such as changes of indexes: those are not committed once.
     #[must_use]
     pub fn with_once_if_possible(self, id: impl Into<Arc<str>>) -> Self {
         Self { once: Some(id.into()), once_if_possible: true, ..self }

@@ -167,8 +167,8 @@ impl Owner {
     }
 
     /// Lets nobody in any more, and ends what others run: first what waits, and after this time
-    /// what still runs. Their connections are gone when this returns, unless what they run does not look
-    /// whether it is to end.
+    /// what still runs. Their connections are gone when this returns, unless what they run does
+    /// not look whether it is to end.
     pub(crate) fn stop(&mut self, grace: Duration) {
         let Some(accepting) = self.accepting.take() else { return };
         let serving = &self.serving;

@@ -23,6 +23,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyBytes;
+use rustix::event::{PollFd, PollFlags, poll};
 
 use crate::fork::Process;
 
@@ -73,6 +74,8 @@ struct Pipe {
     active: AtomicBool,
     /// The pipe that signals went to before, or -1.
     before: AtomicI32,
+    /// Held while bytes of the pipe are read and what they say is done.
+    turn: Mutex<()>,
     /// Signals that came, which are to go there, and whether there are any.
     seen: Mutex<Vec<u8>>,
     came: AtomicBool,
@@ -83,12 +86,14 @@ impl Pipe {
     fn new(flag: &Arc<AtomicBool>) -> io::Result<Arc<Self>> {
         let (write, read) = UnixStream::pair()?;
         write.set_nonblocking(true)?;
+        read.set_nonblocking(true)?;
         let pipe = Arc::new(Self {
             process: Process::current(),
             write,
             read,
             active: AtomicBool::new(false),
             before: AtomicI32::new(-1),
+            turn: Mutex::default(),
             seen: Mutex::default(),
             came: AtomicBool::new(false),
             flag: Arc::clone(flag),
@@ -98,28 +103,47 @@ impl Pipe {
         Ok(pipe)
     }
 
+    /// Waits for bytes, as long as the process lives.
     fn watch(&self) {
+        loop {
+            let mut readable = [PollFd::new(&self.read, PollFlags::IN)];
+            // An interrupted wait is one more look.
+            let _ = poll(&mut readable, None);
+            if !self.take() {
+                return;
+            }
+            // ORDERING: sequential: the watcher looks whether a statement runs after it has said
+            // that there is something, and a statement that ends the other way round. So at least
+            // one of them hands it on, and the lock says which.
+            if self.came.load(Ordering::SeqCst) && !self.active.load(Ordering::SeqCst) {
+                // Without Python there is nobody left to be told.
+                Python::try_attach(|py| self.hand_on(py));
+            }
+        }
+    }
+
+    /// Does what the bytes in the pipe say. False if none will come any more.
+    ///
+    /// Also called at the end of a statement: bytes that came while it ran are about it, and are
+    /// not to end the next one because the watcher was late.
+    fn take(&self) -> bool {
+        let _turn = self.turn.lock();
         let mut bytes = [0; 64];
         loop {
             let count = match (&self.read).read(&mut bytes) {
                 Ok(count @ 1..) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
                 // The pipe lives as long as the process.
-                _ => return,
+                _ => return false,
             };
             if bytes[..count].contains(&INTERRUPT) {
                 // ORDERING: relaxed: statements look again and again.
                 self.flag.store(true, Ordering::Relaxed);
             }
             self.seen.lock().extend(&bytes[..count]);
-            // ORDERING: sequential: the watcher looks whether a statement runs after it has said
-            // that there is something, and a statement that ends the other way round. So at least
-            // one of them hands it on, and the lock says which.
+            // ORDERING: sequential, as the watcher says.
             self.came.store(true, Ordering::SeqCst);
-            if !self.active.load(Ordering::SeqCst) {
-                // Without Python there is nobody left to be told.
-                Python::try_attach(|py| self.hand_on(py));
-            }
         }
     }
 
@@ -229,6 +253,7 @@ pub(crate) fn interruptible<T: Send>(
     let session = Watched::begin(py, &pipe, set)?;
     let result = py.detach(work);
     drop(session);
+    pipe.take();
     // ORDERING: relaxed: it ended this statement, and is to end no other.
     let interrupted = pipe.flag.swap(false, Ordering::Relaxed);
     // ORDERING: sequential, as the watcher says.

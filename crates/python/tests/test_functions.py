@@ -117,3 +117,21 @@ def test_ctrl_c_in_a_function(db):
         db.query("RETURN my.slow(1)")
         time.sleep(1)
     assert db.query("RETURN 1").value() == 1
+
+
+def test_an_interrupt_ends_no_statement_but_the_one_it_came_in(db):
+    import os
+    import signal
+
+    def tripped(a):
+        os.kill(os.getpid(), signal.SIGINT)
+        return a
+
+    db.create_function("my.tripped", tripped)
+    for _ in range(300):
+        with pytest.raises((KeyboardInterrupt, telar.InterruptedError)):
+            db.query("RETURN my.tripped(1)")
+            for _ in range(100):
+                pass
+            raise telar.InterruptedError
+        assert db.query("RETURN 1").value() == 1

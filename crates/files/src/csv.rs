@@ -45,8 +45,8 @@ enum At {
 impl Read for Watched {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.text.read(buffer)?;
-        // PERF: bench/compare/python.py --section load: a chunk without quotes says no more than its
-        // last byte.
+        // PERF: bench/compare/python.py --section load: a chunk without quotes says no more than
+        // its last byte.
         let bytes = match buffer[..read].contains(&b'"') {
             true => &buffer[..read],
             false => &buffer[read.saturating_sub(1)..read],

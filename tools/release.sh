@@ -9,7 +9,7 @@
 #   wheel          the Python package for this machine
 #   wheel-aarch64  the Python package for ARM, cross-built: needs the target aarch64-unknown-linux-gnu and its gcc
 #
-# Ends with the sizes, and fails if the program is larger than BINARY_MB.
+# Ends with the sizes, and fails, with all pieces built, if the program is larger than BINARY_MB.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
@@ -35,7 +35,7 @@ try() {
     folder=$(mktemp -d)
     "$1" --version
     printf '1 2\n2 3\n3 1\n' >"$folder/edges.txt"
-    "$1" import --quiet "$folder/g" "$folder/edges.txt" --label N --type TO
+    "$1" import "$folder/g" "$folder/edges.txt" --label N --type TO >/dev/null
     local found
     found=$("$1" shell "$folder/g" -c 'MATCH (:N)-[r:TO]->(:N) RETURN count(r) AS n' --format csv | tail -n 1)
     if [[ ${found//\"/} != 3 ]]; then
@@ -59,12 +59,13 @@ pack() {
     sizes+=("$2: program $(stat -c %s "$folder/telar") bytes, archive $(stat -c %s "$files/$2.tar.gz") bytes")
     if (($(stat -c %s "$folder/telar") > BINARY_MB * 1000000)); then
         printf 'error: the program of %s is larger than %s MB\n' "$2" "$BINARY_MB" >&2
-        exit 1
+        too_large=1
     fi
     rm -rf "$folder"
 }
 
 sizes=()
+too_large=0
 pieces=("$@")
 if ((${#pieces[@]} == 0)); then pieces=(binary static wheel); fi
 for piece in "${pieces[@]}"; do
@@ -106,3 +107,4 @@ done
 (cd "$files" && sha256sum -- *.tar.gz *.whl 2>/dev/null >SHA256SUMS || true)
 printf '\n'
 printf '%s\n' "${sizes[@]}"
+exit "$too_large"

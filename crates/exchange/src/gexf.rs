@@ -162,9 +162,7 @@ impl Reader<'_> {
     }
 
     fn node(&mut self, element: &Element) -> Result<(), QueryError> {
-        let Some(id) = element.get("id") else {
-            return Err(self.xml.failed("a node has no id"));
-        };
+        let id = self.xml.id(element)?;
         if element.get("pid").is_some() {
             return Err(self.xml.failed("a node lies in another: nested graphs are not read"));
         }
@@ -173,17 +171,13 @@ impl Reader<'_> {
             own.push((Arc::from("label"), Value::from(label)));
         }
         own.extend(self.values(0)?);
-        match self.graph.node(id, std::slice::from_ref(&self.names.label), own) {
-            true => Ok(()),
-            false => Err(self.xml.failed(format!("another node has the id \"{id}\" already"))),
-        }
+        let labels = std::slice::from_ref(&self.names.label);
+        self.xml.add_node(&mut self.graph, id, (labels, own))
     }
 
     fn edge(&mut self, element: &Element) -> Result<(), QueryError> {
         let at = self.xml.position();
-        let (Some(source), Some(target)) = (element.get("source"), element.get("target")) else {
-            return Err(self.xml.failed("an edge has no source or no target"));
-        };
+        let [source, target] = self.xml.ends(element)?;
         let mut own = Properties::new();
         if let Some(label) = element.get("label") {
             own.push((Arc::from("label"), Value::from(label)));

@@ -12,6 +12,7 @@ use quick_xml::events::{BytesStart, Event};
 use telar_db::query::QueryError;
 
 use crate::failed;
+use crate::gather::{Gathered, Properties};
 
 /// Encodings that come out as UTF-8: what is UTF-16 was decoded before.
 const ENCODINGS: [&str; 4] = ["utf-8", "utf8", "utf-16", "us-ascii"];
@@ -83,6 +84,32 @@ impl Xml {
 
     pub(crate) fn failed(&self, what: impl std::fmt::Display) -> QueryError {
         self.failed_at(self.position(), what)
+    }
+
+    /// The id of a node.
+    pub(crate) fn id<'e>(&self, node: &'e Element) -> Result<&'e str, QueryError> {
+        node.get("id").ok_or_else(|| self.failed("a node has no id"))
+    }
+
+    /// The ids of the nodes at which an edge begins and ends.
+    pub(crate) fn ends<'e>(&self, edge: &'e Element) -> Result<[&'e str; 2], QueryError> {
+        match (edge.get("source"), edge.get("target")) {
+            (Some(source), Some(target)) => Ok([source, target]),
+            _ => Err(self.failed("an edge has no source or no target")),
+        }
+    }
+
+    /// Adds a node that was read to its end.
+    pub(crate) fn add_node(
+        &self,
+        graph: &mut Gathered,
+        id: &str,
+        (labels, properties): (&[String], Properties),
+    ) -> Result<(), QueryError> {
+        match graph.node(id, labels, properties) {
+            true => Ok(()),
+            false => Err(self.failed(format!("another node has the id \"{id}\" already"))),
+        }
     }
 
     /// The next start or end of an element.

@@ -3,7 +3,7 @@
 /** The version of the package. */
 export const version: string;
 
-/** What a cell of a result may be. INTEGER is a number where that holds it, else a bigint. */
+/** The values that a cell of a result may be. INTEGER is a number where that holds it, else a bigint. */
 export type Value =
   | null
   | boolean
@@ -27,7 +27,7 @@ export type Value =
 /** A row: the values of the columns by their names. */
 export type Row = Record<string, any>;
 
-/** What a parameter may be. A whole number is an INTEGER, any other a FLOAT. */
+/** The values that a parameter may be. A whole number is an INTEGER, any other a FLOAT. */
 export type Parameter =
   | null
   | undefined
@@ -63,7 +63,7 @@ export interface ArrowLike {
   readonly schema: { readonly fields: readonly unknown[] };
 }
 
-/** What becomes nodes or relationships: Arrow IPC bytes, a table, a result, columns, or rows. */
+/** Rows that become nodes or relationships: Arrow IPC bytes, a table, a result, columns, or rows. */
 export type Table =
   | Uint8Array
   | ArrowTable
@@ -120,7 +120,7 @@ export interface WriteOptions {
   signal?: AbortSignal;
   /** Milliseconds after which a transaction is given up. */
   timeout?: number;
-  /** How often it is tried at most. Default: 30. */
+  /** Tries at most. Default: 30. */
   tries?: number;
 }
 
@@ -131,7 +131,7 @@ export function openSync(path?: string | null, settings?: Settings): Database;
 /** A table as a parameter: of Arrow IPC bytes, or of a table of apache-arrow. */
 export function fromArrow(table: Uint8Array | ArrayBuffer | ArrowLike | ArrowTable): ArrowTable;
 
-/** What statements run in: limits of time and memory, isolation. */
+/** The settings that statements run in: limits of time and memory, isolation. */
 export class Session {
   protected constructor();
   /** The same session with other settings. */
@@ -224,21 +224,21 @@ export class Transaction {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** What there is to say of a statement beside its rows. */
+/** The summary of a statement: all there is beside its rows. */
 export interface Summary {
-  /** What was changed: counts by name, those that are not 0. */
+  /** Counts of changes by name, those that are not 0. */
   readonly counters: Readonly<Record<string, number>>;
-  /** What the statement may do. */
+  /** The kind of statement, by the changes it may make. */
   readonly kind: 'read' | 'write' | 'read write' | 'schema';
   /** The commit timestamp: of what was committed, or of the state that was read. */
   readonly timestamp: number;
   /** The plan as text, for statements that begin with EXPLAIN or PROFILE. */
   readonly plan: string | null;
-  /** What is probably not meant as it is written. */
+  /** Remarks on parts that are probably not meant as they are written. */
   readonly notifications: readonly string[];
 }
 
-/** What a statement returned: all of it, held as columns. */
+/** The whole result of a statement, held as columns. */
 export class Result<R extends Row = Row> implements Summary {
   private constructor();
   /** Number of rows. */
@@ -277,7 +277,7 @@ export class Stream<R extends Row = Row> implements AsyncIterableIterator<R> {
   private constructor();
   /** Names of the columns, once a row was read. */
   readonly columns: readonly string[];
-  /** What was changed, and so on, once the last row was read. */
+  /** The summary, once the last row was read. */
   readonly summary: Summary | null;
   next(): Promise<IteratorResult<R, undefined>>;
   return(value?: any): Promise<IteratorResult<R, any>>;
@@ -318,7 +318,7 @@ export interface LoadOptions {
   badRows?: number;
 }
 
-/** Where relationships of a table begin and end. */
+/** The ends of the relationships of a table. */
 export interface Ends {
   /** Column that names the node which a relationship leaves. */
   src: string;
@@ -334,7 +334,7 @@ export interface Ends {
   dstKey?: string;
 }
 
-/** What a load brought in. */
+/** The report of a load. */
 export interface Report {
   readonly nodes: number;
   readonly relationships: number;
@@ -520,7 +520,7 @@ export class Duration {
 export class TelarError extends Error {
   /** The code that drivers of Neo4j know. */
   readonly code: string | null;
-  /** What is wrong, in one word. */
+  /** The fault in one word. */
   readonly detail: string | null;
   /** Line in the text of the statement, from 1. */
   readonly line: number | null;

@@ -16,7 +16,7 @@ use crate::hub::{Hub, Outcome};
 use crate::pool::Admission;
 use crate::settings::{Limiting, Opening};
 
-/// How long closing waits for what it has ended.
+/// Time that closing waits for statements that it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
 /// A session of the engine. Every job that uses the database holds one.
@@ -24,7 +24,7 @@ pub(crate) struct Runner {
     pub(crate) session: EngineSession,
 }
 
-/// Where a session has its runner, until the database is closed.
+/// The place of a session's runner, until the database is closed.
 type Slot = RwLock<Option<Arc<Runner>>>;
 
 /// Transactions and streams: what is open for longer than a call.

@@ -15,7 +15,7 @@ pub struct Failure {
     pub message: String,
     /// The code that drivers of Neo4j know.
     pub code: Option<&'static str>,
-    /// What is wrong, in one word.
+    /// The fault in one word.
     pub detail: Option<String>,
     /// Line in the text, from 1.
     pub line: Option<u32>,
@@ -91,7 +91,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-/// What a call of JavaScript's returns at once: why it failed, or its value.
+/// The answer to a call of JavaScript's that returns at once: why it failed, or its value.
 pub(crate) type Answer<T> = Either<Failure, T>;
 
 /// A result for JavaScript.

@@ -24,7 +24,7 @@ const COPIED_MAX: usize = 1 << 13;
 /// Bytes of a stream of Arrow beside its columns, about.
 const HEADER_BYTES: usize = 1 << 12;
 
-/// What a statement returned: all of it, held as columns.
+/// The whole result of a statement, held as columns.
 #[napi(custom_finalize)]
 pub struct Held {
     columns: Arc<Columns>,
@@ -71,21 +71,21 @@ impl Held {
     }
 }
 
-/// What was changed: how often.
+/// Counts of changes.
 #[napi(object, object_from_js = false)]
 pub struct Counter {
     /// What.
     pub name: &'static str,
-    /// How often.
+    /// Its count.
     pub count: i64,
 }
 
-/// What there is to say of a statement beside its rows.
+/// The summary of a statement: all there is beside its rows.
 #[napi(object, object_from_js = false)]
 pub struct Told {
-    /// What was changed.
+    /// The changes.
     pub counters: Vec<Counter>,
-    /// What the statement may do.
+    /// The kind of statement, by the changes it may make.
     pub kind: &'static str,
     /// The commit timestamp.
     pub timestamp: i64,
@@ -146,7 +146,7 @@ impl Held {
         }
     }
 
-    /// What was changed, and so on.
+    /// The summary.
     #[napi]
     pub fn told(&self) -> Told {
         Told::of(&self.summary)

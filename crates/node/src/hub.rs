@@ -1,4 +1,4 @@
-//! What threads have finished, on its way to the JavaScript thread that asked for it.
+//! Results of threads, on their way to the JavaScript thread that asked for them.
 //!
 //! ```text
 //!  JavaScript: number n ──► job ──► thread ──► Ticket(n).done(outcome)
@@ -6,7 +6,7 @@
 //!       └── take() ◄── wake() ◄── threadsafe function ─┘
 //! ```
 //!
-//! What is finished waits in a queue that belongs to the hub, and the event loop is told once per
+//! A finished job waits in a queue that belongs to the hub, and the event loop is told once per
 //! burst. The event loop itself carries nothing: at the end of an environment Node.js drops what it
 //! carries without a word, and transactions must not stay open because of that.
 
@@ -25,10 +25,10 @@ use crate::held::Held;
 use crate::load::Report;
 use crate::pool::{self, Admission};
 
-/// What JavaScript gets from a job that went well.
+/// The result of a job that went well, as JavaScript gets it.
 pub(crate) type Value = Either4<Held, Database, Buffer, Report>;
 
-/// How a job ended.
+/// The end of a job.
 pub(crate) enum Outcome {
     Nothing,
     /// A commit timestamp.
@@ -42,7 +42,7 @@ pub(crate) enum Outcome {
 /// The function that tells JavaScript to come and take what is finished. It keeps no process alive.
 type Wake = ThreadsafeFunction<(), (), (), Status, false, true>;
 
-/// What is finished.
+/// Finished jobs.
 pub(crate) struct Queue {
     finished: Mutex<VecDeque<(u32, Result<Outcome, Failure>)>>,
     wake: Wake,
@@ -92,7 +92,7 @@ pub struct Finished {
     pub number: u32,
     /// Why it failed.
     pub failure: Option<Failure>,
-    /// What it made.
+    /// Its result.
     pub value: Option<Value>,
     /// A commit timestamp.
     pub at: Option<i64>,

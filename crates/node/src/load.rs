@@ -19,7 +19,7 @@ pub struct Load {
     tables: Mutex<Option<TableImport<'static>>>,
 }
 
-/// Where the relationships of a table begin and end.
+/// The ends of the relationships of a table.
 #[napi(object, object_to_js = false)]
 pub struct Ends {
     /// Column that names the node which they leave.
@@ -47,7 +47,7 @@ pub struct Rejected {
     pub reason: String,
 }
 
-/// What came in.
+/// The report of a load.
 #[napi(object, object_from_js = false)]
 pub struct Report {
     /// Nodes.

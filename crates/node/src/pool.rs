@@ -14,7 +14,7 @@ use parking_lot::{Condvar, Mutex};
 
 /// Most statements of their own that run at the same time.
 const LIMITED_MAX: usize = 64;
-/// How long a thread waits for the next job.
+/// Time that a thread waits for the next job.
 const IDLE: Duration = Duration::from_secs(10);
 /// Address space of a stack, of which what is needed is touched. The deepest statements ask for
 /// 32 MiB, and take another stack from the system where there is less.

@@ -18,7 +18,7 @@ use crate::stream::Stream;
 use crate::tables::{Parameters, Tables};
 use crate::transaction::Transaction;
 
-/// How the statement which is given it may end early: by its flag, by its time.
+/// The means by which a statement may end early: its flag, its time.
 #[napi]
 pub struct Token {
     flag: Arc<AtomicBool>,

@@ -8,7 +8,7 @@ use telar_db::{Isolation, Retention, Session, Settings};
 
 use crate::error::Failure;
 
-/// How a database is opened.
+/// Settings by which a database is opened.
 #[napi(object, object_to_js = false)]
 #[derive(Default)]
 pub struct Opening {

@@ -44,11 +44,11 @@ struct Waiting {
 struct State {
     waiting: Option<Box<Waiting>>,
     batches: VecDeque<Vec<u8>>,
-    /// Who waits for the next batch.
+    /// The promise for the next batch.
     reader: Option<Ticket>,
     /// True while the thread has not ended.
     running: bool,
-    /// How the statement ended, until it was said.
+    /// The end of the statement, until it was said.
     end: Option<Result<(), Failure>>,
     summary: Option<Summary>,
     closed: bool,
@@ -279,7 +279,7 @@ impl Stream {
         Either3::C(true)
     }
 
-    /// What was changed, and so on, once it has ended.
+    /// The summary, once it has ended.
     #[napi]
     pub fn told(&self) -> Option<Told> {
         self.shared.state.lock().summary.as_ref().map(Told::of)

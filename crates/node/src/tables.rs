@@ -122,29 +122,13 @@ fn of_columns(map: &ValueMap) -> Result<Box<dyn TableReader>, Failure> {
 }
 
 fn of_rows(rows: &[Value]) -> Result<Box<dyn TableReader>, Failure> {
-    let mut names: Vec<Arc<str>> = Vec::new();
-    for row in rows {
-        let Value::Map(row) = row else {
+    match Table::of_rows(rows) {
+        Ok(table) => Ok(Box::new(table)),
+        Err(row) => {
             let text = format!("a row of a table is an object, not {}", literal(row));
-            return Err(Failure::wrong_type(text));
-        };
-        for key in row.keys() {
-            if !names.contains(key) {
-                names.push(Arc::clone(key));
-            }
+            Err(Failure::wrong_type(text))
         }
     }
-    if names.is_empty() && rows.is_empty() {
-        // An array of nothing does not say which columns it has none of.
-        names.push("none".into());
-    }
-    let cell = |row: &Value, name: &str| match row {
-        Value::Map(row) => row.get(name).cloned().unwrap_or_default(),
-        _ => Value::Null,
-    };
-    let columns = names.iter().map(|name| Column::of(rows.iter().map(|r| cell(r, name)).collect()));
-    let columns: Vec<_> = columns.collect();
-    Ok(Box::new(Table::new(names, [columns])))
 }
 
 /// Parameters that are tables.

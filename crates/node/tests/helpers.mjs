@@ -1,4 +1,4 @@
-// What tests share.
+// Helpers that tests share.
 
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

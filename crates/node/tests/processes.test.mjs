@@ -100,7 +100,7 @@ for (const kind of ['one after the other', 'eight at a time']) {
   });
 }
 
-/** What a worker sends when it is done. */
+/** The message that a worker sends when it is done. */
 async function answer(worker) {
   const said = await Promise.race([
     once(worker, 'message'),

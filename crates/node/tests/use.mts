@@ -1,4 +1,4 @@
-// What TypeScript takes; each line that it must refuse says so.
+// Programs that TypeScript takes; each line that it must refuse says so.
 
 import telar, {
   ConflictError,

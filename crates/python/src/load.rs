@@ -274,27 +274,13 @@ fn rows_of(table: &Bound<'_, PyAny>) -> PyResult<Box<dyn TableReader>> {
             "a table is a frame, a dict of columns or a list of dicts",
         ));
     };
-    let mut names: Vec<Arc<str>> = Vec::new();
-    for row in rows.iter() {
-        let Value::Map(row) = row else {
+    match Table::of_rows(&rows) {
+        Ok(table) => Ok(Box::new(table)),
+        Err(row) => {
             let text = format!("a row of a table is a dict, not {}", literal(row));
-            return Err(PyTypeError::new_err(text));
-        };
-        for key in row.keys().filter(|key| !names.contains(*key)).collect::<Vec<_>>() {
-            names.push(Arc::clone(key));
+            Err(PyTypeError::new_err(text))
         }
     }
-    if names.is_empty() && rows.is_empty() {
-        // A list of nothing does not say which columns it has none of.
-        names.push("none".into());
-    }
-    let cell = |row: &Value, name: &str| match row {
-        Value::Map(row) => row.get(name).cloned().unwrap_or_default(),
-        _ => Value::Null,
-    };
-    let columns = names.iter().map(|name| Column::of(rows.iter().map(|r| cell(r, name)).collect()));
-    let columns: Vec<_> = columns.collect();
-    Ok(Box::new(Table::new(names, [columns])))
 }
 
 /// The batches of a stream of Arrow.

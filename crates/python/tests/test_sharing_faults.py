@@ -1,4 +1,4 @@
-"""What a stranger broke in folders that several processes share: each stays mended."""
+"""Faults that a stranger found in folders that several processes share: each stays mended."""
 
 import gc
 import os

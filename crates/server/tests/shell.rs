@@ -2,37 +2,17 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Output, Stdio};
 
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
+#[path = "common/serving.rs"]
+mod serving;
 
 use process::Process;
-
-const PASSWORD: &str = "nobody sees it";
-
-fn telar() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_telar"));
-    for name in ["TELAR_CONFIG", "TELAR_USER", "TELAR_PASSWORD", "SSL_CERT_FILE"] {
-        command.env_remove(name);
-    }
-    command.stdin(Stdio::null());
-    command
-}
-
-fn serve(arguments: &[&str]) -> (Process, String) {
-    let mut command = telar();
-    command.args(["serve", "--memory", "--bolt", "127.0.0.1:0", "--no-http"]).args(arguments);
-    command.env("TELAR_AUTH_INITIAL_PASSWORD", PASSWORD);
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut child = Process::start(&mut command).unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-    let found = lines.find_map(|line| Some(line.strip_prefix("Bolt at bolt://")?.to_owned()));
-    (child, found.expect("the server starts"))
-}
+use serving::{PASSWORD, serve, telar};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()

@@ -112,7 +112,7 @@ pub(crate) enum Control {
     Cancel { connection: u64, statement: u64 },
 }
 
-/// What a process asks for.
+/// A request of a process.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request {
     /// Runs a statement: in the transaction of this connection, if there is one; `again` if it was
@@ -175,7 +175,7 @@ impl Tables {
     }
 }
 
-/// What the owner answers.
+/// An answer of the owner.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Answer {
     /// Rows, in the body; the first batch of a result says what its columns are.
@@ -194,7 +194,7 @@ pub(crate) enum Answer {
     Names(Vec<String>),
     /// Wants the next rows of a table, counted from the first of nodes on.
     Pull(usize),
-    /// What came in.
+    /// The load is committed.
     Loaded(Report),
     /// It failed.
     Failed(QueryError),
@@ -207,7 +207,7 @@ pub(crate) struct Call {
     pub(crate) rows: usize,
 }
 
-/// What a function returned: in the body.
+/// The end of a call; its values are in the body.
 pub(crate) type Returned = Result<(), QueryError>;
 
 /// A summary.
@@ -232,7 +232,7 @@ impl From<Sent> for Summary {
     }
 }
 
-/// What an import did.
+/// The report of an import.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Report {
     at: u64,

@@ -44,7 +44,7 @@ pub(crate) struct Owner {
     listener: Arc<UnixListener>,
 }
 
-/// What the threads of the owner share.
+/// The state that the threads of the owner share.
 pub(crate) struct Serving {
     pub(crate) database: Database,
     pub(crate) durable: bool,
@@ -301,11 +301,8 @@ impl Serving {
 
     /// The control connection of a process, whose end is the end of the process.
     fn control(self: &Arc<Self>, mut wire: Wire) -> io::Result<()> {
-        let mut runtime = Runtime::default().with_running(Arc::clone(&self.running));
-        if let Some(files) = &self.files {
-            runtime = runtime.with_files(Arc::clone(files));
-        }
-        let runtime = Arc::new(runtime);
+        let runtime = runtime_of(self.files.as_ref());
+        let runtime = Arc::new(runtime.with_running(Arc::clone(&self.running)));
         let process = self.number();
         let entry = Arc::new(Process { runtime, functions: Functions::default() });
         self.processes.lock().insert(process, entry);
@@ -330,6 +327,14 @@ impl Serving {
             own.for_each(|connection| connection.end());
         }
         done
+    }
+}
+
+/// A runtime for the sessions of a process, which read and write files of these formats.
+pub(crate) fn runtime_of(files: Option<&Arc<dyn Files>>) -> Runtime {
+    match files {
+        Some(files) => Runtime::default().with_files(Arc::clone(files)),
+        None => Runtime::default(),
     }
 }
 

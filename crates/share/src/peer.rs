@@ -68,7 +68,7 @@ pub(crate) enum Failure {
     Silent,
 }
 
-/// What is known of a request whose owner is gone.
+/// The knowledge of a request whose owner is gone.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lost {
     /// It was sent.
@@ -79,7 +79,7 @@ pub(crate) struct Lost {
     pub(crate) unknown: bool,
 }
 
-/// What ends something that is waited for: a flag, or a time.
+/// The end of a wait: a flag, or a time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Until<'f> {
     pub(crate) flag: Option<&'f Arc<AtomicBool>>,
@@ -114,7 +114,7 @@ impl<'f> Until<'f> {
     }
 }
 
-/// How long an answer is waited for: until it is to end, and then a while for who answers to say
+/// The time an answer is waited for: until it is to end, and then a while for who answers to say
 /// that it has.
 struct Patience<'f> {
     until: Until<'f>,
@@ -242,7 +242,7 @@ impl Peer {
     }
 }
 
-/// What a failed connection means for a request, which was not sent.
+/// The meaning of a failed connection for a request, which was not sent.
 fn unconnected(why: NotIn) -> Failure {
     match why {
         NotIn::Nobody | NotIn::Refused(_) => Failure::Lost(Lost::default()),
@@ -416,7 +416,7 @@ impl Link {
     }
 }
 
-/// What to do after a request: answer, or try again where the database is now.
+/// The next step after a request: answer, or try again where the database is now.
 pub(crate) type Next<T> = ControlFlow<Result<T, QueryError>, Lost>;
 
 /// An answer ends it, and so does an error that the owner gave.

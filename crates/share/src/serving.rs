@@ -2,12 +2,11 @@
 
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use parking_lot::Mutex;
 use telar_db::import::import_tables;
 use telar_db::import::table::{NodeTable, RelationshipTable, TableImport, unique_keys};
-use telar_db::maintenance::BackupOptions;
 use telar_db::query::{
     Columns, ErrorKind, Limits, QueryError, Rows, Sink, Summary, TableReader, Tables,
 };
@@ -18,7 +17,10 @@ use telar_graph::column::Column;
 use crate::codec::{self, CodecError, Input};
 use crate::message::{self, Answer, Options, Request};
 use crate::owner::{Connection, Process, Serving};
+use crate::peer::Until;
 use crate::remote::Remote;
+use crate::session::{Known, known};
+use crate::shared;
 use crate::wire::{Frame, Wire, forever};
 
 /// Rows that go out at once, at least, unless it is the end.
@@ -78,11 +80,6 @@ impl From<CodecError> for Failure {
 /// queries refuse, too.
 pub(crate) fn unsent(error: &CodecError) -> QueryError {
     QueryError::runtime(ErrorKind::OutOfMemory, "ResultTooLarge", error.to_string())
-}
-
-/// An error of the database, for a statement.
-fn of_engine(error: &telar_db::Error) -> QueryError {
-    QueryError::runtime(ErrorKind::Database, "Database", error.to_string())
 }
 
 /// The same session, whose statements this flag ends.
@@ -156,12 +153,11 @@ impl<'s> Worker<'s> {
             }
             Request::UniqueKeys { label } => Answer::Names(unique_keys(database, &label)),
             Request::Checkpoint => {
-                database.checkpoint().map_err(|e| of_engine(&e))?;
+                shared::checkpoint(database)?;
                 Answer::Done
             }
             Request::Backup { folder } => {
-                let done = database.backup(&folder, &BackupOptions::default());
-                done.map_err(|e| of_engine(&e))?;
+                shared::backup(database, &folder)?;
                 Answer::Done
             }
             Request::Load { tables, statement } => self.load(tables, statement)?,
@@ -204,15 +200,10 @@ impl<'s> Worker<'s> {
         self.connection.begins(run.statement, &flag);
         let mut session = ended_by(&self.session, &flag).with_tables(run.tables);
         if let Some(id) = once {
-            let foreseen = session.foresee(run.text)?;
-            let committed = again.then(|| session.backend().committed_once(&id)).flatten();
-            if let Some(at) = committed.filter(|_| foreseen.changes) {
-                return Ok(Answer::Was { at: at.get(), returns: foreseen.returns });
-            }
-            if foreseen.takes_once {
-                session = session.with_once(id);
-            } else {
-                self.wire.send(&Answer::NotAgain, &mut forever)?;
+            match known(&session, run.text, &id, again)? {
+                Known::Committed { at, returns } => return Ok(Answer::Was { at, returns }),
+                Known::TakesOnce => session = session.with_once(id),
+                Known::TakesNoId => self.wire.send(&Answer::NotAgain, &mut forever)?,
             }
         }
         let mut sink = Answers::new(&mut self.wire);
@@ -239,17 +230,9 @@ impl<'s> Worker<'s> {
             let (from, to) = (message::Tables::end(from), message::Tables::end(to));
             import.relationships.push(RelationshipTable { ty, from, to, rows });
         }
-        let report = import_tables(&self.serving.database, import, &|_| {
-            // ORDERING: relaxed: it is asked again and again.
-            match flag.load(Ordering::Relaxed) {
-                true => Err(QueryError::runtime(
-                    ErrorKind::Terminated,
-                    "Terminated",
-                    "the load was ended from outside",
-                )),
-                false => Ok(()),
-            }
-        })?;
+        let until = Until::new(Some(&flag), None);
+        let database = &self.serving.database;
+        let report = import_tables(database, import, &|_| shared::interrupted(until))?;
         Ok(Answer::Loaded(report.into()))
     }
 }

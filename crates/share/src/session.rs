@@ -9,7 +9,7 @@ use telar_db::query::{Columns, ErrorKind, QueryError, Sink, Summary};
 use crate::message::Options;
 use crate::peer::{Failure, Lost, Next, Peer, Until, next};
 use crate::serving::ended_by;
-use crate::shared::{Inner, Place, Shared, Statement, closed, result_lost, without_rows};
+use crate::shared::{Inner, Place, Statement, closed, result_lost, without_rows};
 use crate::transaction::Transaction;
 
 /// Runs statements with some settings. Threads may share one. Where this process has the database
@@ -76,12 +76,6 @@ impl Session {
             let _ = own.set(ended_by(session, flag));
         }
         Self { own, cancelled: Some(Arc::clone(flag)), ..self.clone() }
-    }
-
-    /// The database that it is a session of.
-    #[must_use]
-    pub fn database(&self) -> Shared {
-        Shared(Arc::clone(&self.inner))
     }
 
     /// The session of the database itself, if this process has it.
@@ -186,7 +180,7 @@ impl Session {
         Some(found.get())
     }
 
-    /// What ends requests of it.
+    /// The end of waits for answers to it.
     pub(crate) fn until(&self) -> Until<'_> {
         Until::new(self.cancelled.as_ref(), self.options.timeout)
     }
@@ -210,6 +204,31 @@ impl Session {
     }
 }
 
+/// The state of a statement with an id, before it runs.
+pub(crate) enum Known {
+    /// It was committed when it was sent before.
+    Committed { at: u64, returns: bool },
+    /// It can commit once, with the id.
+    TakesOnce,
+    /// It keeps no id.
+    TakesNoId,
+}
+
+/// Looks a statement with an id up; `again` if it may have been committed.
+pub(crate) fn known(
+    session: &EngineSession,
+    text: &str,
+    id: &str,
+    again: bool,
+) -> Result<Known, QueryError> {
+    let foreseen = session.foresee(text)?;
+    let may_be = again && foreseen.changes;
+    if let Some(at) = may_be.then(|| session.backend().committed_once(id)).flatten() {
+        return Ok(Known::Committed { at: at.get(), returns: foreseen.returns });
+    }
+    Ok(if foreseen.takes_once { Known::TakesOnce } else { Known::TakesNoId })
+}
+
 /// Runs a statement in this process: with an id, if it may have run elsewhere before.
 fn run_here(
     own: &EngineSession,
@@ -226,14 +245,11 @@ fn run_here(
         own = ended_by(&own, flag);
     }
     if let Some(id) = id {
-        let foreseen = own.foresee(text)?;
-        let committed = own.backend().committed_once(id);
-        if let Some(at) = committed.filter(|_| foreseen.changes) {
-            let (at, returns) = (at.get(), foreseen.returns);
-            return if returns { Err(result_lost(at)) } else { Ok(without_rows(at)) };
-        }
-        if foreseen.takes_once {
-            own = own.with_once(id);
+        match known(&own, text, id, true)? {
+            Known::Committed { at, returns: true } => return Err(result_lost(at)),
+            Known::Committed { at, returns: false } => return Ok(without_rows(at)),
+            Known::TakesOnce => own = own.with_once(id),
+            Known::TakesNoId => {}
         }
     }
     own.stream(text, parameters, sink)

@@ -18,9 +18,9 @@ use telar_db::{CommitTs, Database, Durability, Runtime, Settings, ValueMap};
 
 use crate::functions::Functions;
 use crate::message::{Answer, Options, Request};
-use crate::owner::{GRACE, Owner};
+use crate::owner::{GRACE, Owner, runtime_of};
 use crate::peer::{Failure, Lost, NotIn, Peer, Until, next};
-use crate::session::Session;
+use crate::session::{Session, misunderstood};
 
 /// Time for which a database is waited for that nobody answers for: while it is opened elsewhere,
 /// its log is read.
@@ -46,7 +46,7 @@ pub enum Error {
     Refused {
         /// The folder.
         path: PathBuf,
-        /// What it says.
+        /// Its reason.
         reason: String,
     },
     /// Others cannot be let in: the socket cannot be made.
@@ -79,7 +79,7 @@ pub enum Error {
     Interrupted,
 }
 
-/// How a database is opened.
+/// Settings by which a database is opened.
 #[derive(Debug, Clone)]
 pub struct Opening {
     /// The folder; without one the database is in memory.
@@ -122,7 +122,7 @@ impl<'s> Statement<'s> {
     }
 }
 
-/// Where the database is.
+/// The place of the database.
 pub(crate) enum Place {
     /// This process has it open.
     Own { database: Database, runtime: Arc<Runtime>, owner: Mutex<Option<Owner>> },
@@ -183,7 +183,7 @@ pub(crate) fn result_lost(at: u64) -> QueryError {
     QueryError::runtime(ErrorKind::DatabaseUnavailable, "ResultLost", text)
 }
 
-/// What is known of a statement without rows that was committed by a process that has ended.
+/// The summary of a statement without rows that was committed by a process that has ended.
 pub(crate) fn without_rows(at: u64) -> Summary {
     Summary {
         kind: StatementKind::Write,
@@ -271,15 +271,14 @@ impl Shared {
         request: impl Fn() -> Request,
         there: impl Fn(Answer) -> Option<T>,
     ) -> Result<T, QueryError> {
-        let lost =
-            || QueryError::runtime(ErrorKind::Database, "Share", "an answer to another question");
         self.0.retry(Until::default(), |place| match place {
             Place::Own { database, .. } => next(here(database).map_err(Failure::Query)),
             Place::Closed => next(Err(Failure::Query(closed()))),
-            Place::Other(peer) => next(
-                peer.ask(&request(), Until::default())
-                    .and_then(|answer| there(answer).ok_or_else(|| Failure::Query(lost()))),
-            ),
+            Place::Other(peer) => {
+                next(peer.ask(&request(), Until::default()).and_then(|answer| {
+                    there(answer).ok_or_else(|| Failure::Query(misunderstood()))
+                }))
+            }
         })
     }
 
@@ -288,8 +287,7 @@ impl Shared {
     /// # Errors
     /// Those of the database.
     pub fn checkpoint(&self) -> Result<(), QueryError> {
-        let here = |database: &Database| database.checkpoint().map(drop).map_err(of_engine);
-        self.at(here, || Request::Checkpoint, done)
+        self.at(checkpoint, || Request::Checkpoint, done)
     }
 
     /// Copies the database into a new folder while it is used.
@@ -298,9 +296,7 @@ impl Shared {
     /// Those of the copy.
     pub fn backup(&self, folder: &Path) -> Result<(), QueryError> {
         let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
-        let here = |database: &Database| {
-            database.backup(&folder, &BackupOptions::default()).map(drop).map_err(of_engine)
-        };
+        let here = |database: &Database| backup(database, &folder);
         self.at(here, || Request::Backup { folder: folder.clone() }, done)
     }
 
@@ -378,6 +374,16 @@ impl Shared {
     }
 }
 
+/// Writes a checkpoint.
+pub(crate) fn checkpoint(database: &Database) -> Result<(), QueryError> {
+    database.checkpoint().map(drop).map_err(of_engine)
+}
+
+/// Copies a database into a new folder.
+pub(crate) fn backup(database: &Database, folder: &Path) -> Result<(), QueryError> {
+    database.backup(folder, &BackupOptions::default()).map(drop).map_err(of_engine)
+}
+
 /// An error of the database, for a statement.
 fn of_engine(error: telar_db::Error) -> QueryError {
     QueryError::runtime(ErrorKind::Database, "Database", error.to_string())
@@ -387,7 +393,8 @@ fn done(answer: Answer) -> Option<()> {
     matches!(answer, Answer::Done).then_some(())
 }
 
-fn interrupted(until: Until<'_>) -> Result<(), QueryError> {
+/// An error once what is waited for is to end.
+pub(crate) fn interrupted(until: Until<'_>) -> Result<(), QueryError> {
     if until.is_over() { Err(until.error()) } else { Ok(()) }
 }
 
@@ -441,7 +448,7 @@ impl Inner {
     }
 }
 
-/// What tells the database of a folder from every other one.
+/// The identity of the database in a folder, which no other one has.
 fn identity_of(path: &Path) -> Option<Vec<u8>> {
     std::fs::read(path.join("IDENTITY")).ok()
 }
@@ -512,12 +519,8 @@ impl Wanted<'_> {
 
 /// The database is this process's.
 fn own(opening: &Opening, database: Database, functions: &Functions) -> Result<Place, Error> {
-    let mut runtime = Runtime::default();
     let files = opening.files.clone();
-    if let Some(files) = &files {
-        runtime = runtime.with_files(Arc::clone(files));
-    }
-    let runtime = Arc::new(runtime);
+    let runtime = Arc::new(runtime_of(files.as_ref()));
     for (name, function) in functions.all() {
         // It was added before: there is nothing wrong with its name.
         let _ = runtime.add_function(&name, function);

@@ -31,7 +31,7 @@ pub(crate) struct Wire {
     // Dropped first: the number of the file is free afterwards.
     _inherited: Inherited,
     stream: UnixStream,
-    /// What came: frames from `at` on.
+    /// Bytes that came: frames from `at` on.
     input: Vec<u8>,
     at: usize,
     /// Frames that are not sent yet.
@@ -42,6 +42,14 @@ pub(crate) struct Wire {
 pub(crate) struct Frame<T> {
     pub(crate) head: T,
     pub(crate) body: Vec<u8>,
+}
+
+/// Empties a buffer, and gives its memory back if it is large.
+fn emptied(buffer: &mut Vec<u8>) {
+    buffer.clear();
+    if buffer.capacity() > KEPT_BYTES {
+        *buffer = Vec::new();
+    }
 }
 
 fn invalid(text: &str) -> io::Error {
@@ -107,10 +115,7 @@ impl Wire {
                 Err(e) => done = Err(e),
             }
         }
-        self.output.clear();
-        if self.output.capacity() > KEPT_BYTES {
-            self.output = Vec::new();
-        }
+        emptied(&mut self.output);
         done
     }
 
@@ -152,13 +157,8 @@ impl Wire {
         let frame = Frame { head, body: body.to_vec() };
         self.at += end;
         if self.at == self.input.len() {
-            (self.input, self.at) = match self.input.capacity() > KEPT_BYTES {
-                true => (Vec::new(), 0),
-                false => {
-                    self.input.clear();
-                    (std::mem::take(&mut self.input), 0)
-                }
-            };
+            emptied(&mut self.input);
+            self.at = 0;
         }
         Ok(frame)
     }

@@ -75,7 +75,7 @@ pub struct Session {
     tables: Option<Arc<Tables>>,
     /// Id of what commits once.
     once: Option<Arc<str>>,
-    /// What keeps no id is not refused.
+    /// Statements that keep no id are not refused.
     once_if_possible: bool,
     /// Threads of its own, not those of the runtime.
     workers: Option<Arc<Workers>>,

@@ -14,7 +14,7 @@ use super::Session;
 use super::plan::{Planned, changes};
 use crate::backend::BackendTransaction;
 
-/// What can be said of a statement before it runs.
+/// Properties of a statement that are known before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Foreseen {
     /// It can [commit once](Session::with_once): it is not a change of indexes and constraints, a
@@ -26,7 +26,7 @@ pub struct Foreseen {
     pub returns: bool,
 }
 
-/// What of a statement keeps it from committing once.
+/// The part of a statement that keeps it from committing once.
 fn refused(plan: &Prepared) -> Option<&'static str> {
     if plan.in_transactions() {
         Some("CALL { } IN TRANSACTIONS, which commits several times")
@@ -70,7 +70,7 @@ impl Session {
         Self { once: Some(id.into()), once_if_possible: true, ..self }
     }
 
-    /// What can be said of a statement before it runs.
+    /// Properties of a statement that are known before it runs.
     ///
     /// # Errors
     /// Whatever is wrong with the statement before it runs.

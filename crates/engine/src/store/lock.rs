@@ -30,7 +30,8 @@ pub(crate) enum Access {
     Read,
 }
 
-/// What a holder adds to its number that lets other processes in ([`Settings::shared`]).
+/// The words that a holder adds to its number if it lets other processes in
+/// ([`Settings::shared`]).
 ///
 /// [`Settings::shared`]: crate::Settings::shared
 const SHARES: &str = ", which shares it";

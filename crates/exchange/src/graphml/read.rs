@@ -236,9 +236,7 @@ impl Reader<'_> {
     }
 
     fn node(&mut self, element: &Element) -> Result<(), QueryError> {
-        let Some(id) = element.get("id") else {
-            return Err(self.xml.failed("a node has no id"));
-        };
+        let id = self.xml.id(element)?;
         let Data { mut properties, names } = self.data(true)?;
         let names = element.get("labels").map(str::to_owned).or(names);
         self.labelled |= names.is_some();
@@ -254,17 +252,12 @@ impl Reader<'_> {
             }
         };
         self.nodes += 1;
-        match self.graph.node(id, &labels, properties) {
-            true => Ok(()),
-            false => Err(self.xml.failed(format!("another node has the id \"{id}\" already"))),
-        }
+        self.xml.add_node(&mut self.graph, id, (&labels, properties))
     }
 
     fn edge(&mut self, element: &Element) -> Result<(), QueryError> {
         let at = self.xml.position();
-        let (Some(source), Some(target)) = (element.get("source"), element.get("target")) else {
-            return Err(self.xml.failed("an edge has no source or no target"));
-        };
+        let [source, target] = self.xml.ends(element)?;
         let Data { properties, names } = self.data(false)?;
         let ty = element.get("label").map(str::to_owned).or(names);
         let ty = ty.as_deref().filter(|ty| !ty.is_empty()).unwrap_or(&self.names.ty);

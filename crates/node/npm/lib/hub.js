@@ -1,6 +1,6 @@
 'use strict';
 
-// What JavaScript waits for: promises by number, which threads of the native side finish.
+// Results that JavaScript waits for: promises by number, which threads of the native side finish.
 
 const native = require('./native.js');
 

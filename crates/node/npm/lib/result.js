@@ -7,7 +7,7 @@ const { toError, checked } = require('./errors.js');
 const { submit } = require('./hub.js');
 const { INSPECT } = require('./temporal.js');
 
-/** What the native side tells of a statement, with its counters as an object. */
+/** The summary that the native side gives of a statement, with its counters as an object. */
 function summaryOf(told) {
   const { kind, timestamp, plan, notifications } = told;
   const counters = {};
@@ -20,7 +20,7 @@ function camel(name) {
   return name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 }
 
-/** What a statement returned: all of it, held as columns outside of JavaScript's memory. */
+/** The whole result of a statement, held as columns outside of JavaScript's memory. */
 class Result {
   #held;
   #bigint;
@@ -49,12 +49,12 @@ class Result {
     return (this.#summary ??= summaryOf(this.#held.told()));
   }
 
-  /** What was changed: counts by name, those that are not 0. */
+  /** Counts of changes by name, those that are not 0. */
   get counters() {
     return this.#told.counters;
   }
 
-  /** What the statement may do: 'read', 'write', 'read write' or 'schema'. */
+  /** The kind of statement, by the changes it may make: 'read', 'write', 'read write' or 'schema'. */
   get kind() {
     return this.#told.kind;
   }

@@ -1,6 +1,6 @@
 'use strict';
 
-// What statements run in.
+// Sessions, in which statements run.
 
 const { setTimeout: sleep } = require('node:timers/promises');
 const { algorithms } = require('./algorithms.js');

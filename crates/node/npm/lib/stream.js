@@ -88,7 +88,7 @@ class Stream {
     return this.#names;
   }
 
-  /** What was changed, and so on, once the last row was read; null before. */
+  /** The summary, once the last row was read; null before. */
   get summary() {
     const told = this.#native?.told() ?? null;
     return told === null ? null : summaryOf(told);

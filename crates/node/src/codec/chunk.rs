@@ -72,7 +72,7 @@ fn column(writer: &mut Writer<'_>, column: &Column, from: usize, to: usize) {
     }
 }
 
-/// What says which rows have a value, and zeros up to where values may begin.
+/// The bytes that say which rows have a value, and zeros up to where values may begin.
 fn nulls<T: Copy + Default>(writer: &mut Writer<'_>, all: &Nullable<T>, from: usize, to: usize) {
     writer.byte(u8::from(all.has_nulls()));
     if all.has_nulls() {

@@ -150,7 +150,7 @@ class AsyncStream:
 
 
 class _Tokened:
-    """What algorithms see of a session: statements that a token ends."""
+    """A session as algorithms see it: statements that a token ends."""
 
     def __init__(self, session, token):
         self.query = _functools.partial(session.query, _token=token)
@@ -200,7 +200,7 @@ class AsyncLoad:
 
     @property
     def report(self):
-        """What came in; None before the commit."""
+        """The report; None before the commit."""
         return self._load.report
 
     async def __aenter__(self):

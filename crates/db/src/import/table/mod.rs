@@ -26,7 +26,7 @@ use telar_engine::{
 use telar_engine::{Engine, Error};
 use telar_graph::column::Column;
 use telar_graph::value::NESTING_MAX;
-use telar_graph::{CommitTs, ConstraintKind, Value};
+use telar_graph::{CommitTs, ConstraintKind, Value, ValueMap};
 use telar_query::{ErrorKind, QueryError, TableReader, literal, storable};
 
 use super::csv::UniqueKey;
@@ -53,6 +53,33 @@ impl Table {
     ) -> Self {
         let names = names.into_iter().map(Into::into).collect();
         Self { names, batches: batches.into_iter().collect() }
+    }
+
+    /// A table of maps, each a row, with a column for each key that any of them has.
+    ///
+    /// # Errors
+    /// The first value that is no map.
+    pub fn of_rows(rows: &[Value]) -> Result<Self, &Value> {
+        let mut maps = Vec::with_capacity(rows.len());
+        let mut names: Vec<Arc<str>> = Vec::new();
+        for row in rows {
+            let Value::Map(map) = row else { return Err(row) };
+            for key in map.keys() {
+                if !names.contains(key) {
+                    names.push(Arc::clone(key));
+                }
+            }
+            maps.push(map);
+        }
+        if rows.is_empty() {
+            // No rows do not say which columns there are none of.
+            names.push("none".into());
+        }
+        let cell =
+            |map: &Arc<ValueMap>, name: &Arc<str>| map.get(name).cloned().unwrap_or_default();
+        let column = |name| Column::of(maps.iter().map(|map| cell(map, name)).collect());
+        let columns: Vec<Column> = names.iter().map(column).collect();
+        Ok(Self::new(names, [columns]))
     }
 }
 

@@ -12,7 +12,7 @@ from ._values import to_telar
 
 READ_ACCESS = "READ"
 WRITE_ACCESS = "WRITE"
-# How long managed transactions are tried again, in seconds.
+# Seconds for which managed transactions are tried again.
 _RETRY_S = 30.0
 
 

@@ -206,15 +206,9 @@ pub(super) fn run(options: &super::Options, db: Database) -> anyhow::Result<()> 
 }
 
 fn summary(screen: Screen, options: &super::Options, report: &CsvReport) -> std::io::Result<()> {
-    screen.line(screen.bold(options.db.display().to_string()))?;
+    let CsvReport { vertices, edges, properties, duplicates, .. } = *report;
+    super::counts(screen, options, [vertices, edges, properties, duplicates])?;
     let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
-    let vertices = number::counted(report.vertices, "vertex", "vertices");
-    let edges = number::counted(report.edges, "edge", "edges");
-    row("imported", format!("{vertices}, {edges}"))?;
-    row("properties", number::count(report.properties))?;
-    if report.duplicates > 0 {
-        row("duplicates", format!("{}  (not added again)", number::count(report.duplicates)))?;
-    }
     if let Some(file) = options.csv.rejects.as_ref().filter(|_| report.rejected > 0) {
         let rows = number::counted(report.rejected, "row", "rows");
         row("rejected", format!("{rows}, see {}", file.display()))?;

@@ -229,3 +229,21 @@ fn finish(screen: Screen, options: &Options, db: Database, cpu_s: f64) -> anyhow
     screen.line(format!("  {:<11}{}", "on disk", number::bytes(bytes)))?;
     Ok(())
 }
+
+/// The lines that count vertices, edges and properties, and edges that were there already.
+fn counts(
+    screen: Screen,
+    options: &Options,
+    [vertices, edges, properties, duplicates]: [u64; 4],
+) -> std::io::Result<()> {
+    screen.line(screen.bold(options.db.display().to_string()))?;
+    let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
+    let vertices = number::counted(vertices, "vertex", "vertices");
+    let edges = number::counted(edges, "edge", "edges");
+    row("imported", format!("{vertices}, {edges}"))?;
+    row("properties", number::count(properties))?;
+    if duplicates > 0 {
+        row("duplicates", format!("{}  (not added again)", number::count(duplicates)))?;
+    }
+    Ok(())
+}

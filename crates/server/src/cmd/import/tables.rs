@@ -262,14 +262,6 @@ pub(super) fn summary(
     options: &super::Options,
     report: &TableReport,
 ) -> std::io::Result<()> {
-    screen.line(screen.bold(options.db.display().to_string()))?;
-    let row = |name: &str, text: String| screen.line(format!("  {name:<11}{text}"));
-    let vertices = number::counted(report.vertices, "vertex", "vertices");
-    let edges = number::counted(report.edges, "edge", "edges");
-    row("imported", format!("{vertices}, {edges}"))?;
-    row("properties", number::count(report.properties))?;
-    if report.duplicates > 0 {
-        row("duplicates", format!("{}  (not added again)", number::count(report.duplicates)))?;
-    }
-    Ok(())
+    let TableReport { vertices, edges, properties, duplicates, .. } = *report;
+    super::counts(screen, options, [vertices, edges, properties, duplicates])
 }

@@ -1,5 +1,5 @@
-//! Where statements run: in a database that the shell has opened, or another process that shares
-//! it, or on a server.
+//! The place where statements run: a database that the shell has opened, another process that
+//! shares it, or a server.
 
 use telar_db::ValueMap;
 use telar_db::query::{Columns, QueryResult};

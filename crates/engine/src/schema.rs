@@ -126,6 +126,10 @@ impl Shared {
             .filter_map(|index| {
                 let definition = &index.definition;
                 let kind = definition.kind.index().filter(|_| readable(index.id))?;
+                // No predicate asks for it: procedures do.
+                if kind.capability().predicates.is_empty() {
+                    return None;
+                }
                 Some(ReadableIndex {
                     id: index.id,
                     objects: objects(definition.target),
@@ -153,6 +157,7 @@ pub(crate) fn rule(info: IndexInfo) -> SchemaRule {
         objects: objects(info.target),
         properties: info.properties,
         kind: info.kind,
+        fulltext: info.fulltext,
         state: info.state,
     }
 }

@@ -2,6 +2,7 @@
 
 mod by_call;
 mod estimates;
+pub(crate) mod fulltext;
 mod index;
 mod view;
 

@@ -2,7 +2,7 @@
 
 use crate::index_kind::SchemaKind;
 use crate::update::IndexedObjects;
-use crate::{IndexId, PropertyKeyId};
+use crate::{IndexId, LabelId, PropertyKeyId};
 
 /// State of an index or constraint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,33 @@ pub enum IndexState {
     Pending,
 }
 
+/// Settings of a full-text index, and its place in an index over several labels or types.
+///
+/// An index over several labels or types is kept as one *part* for each, a rule of its own. An
+/// object that has several of the labels is in the first part that it fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FulltextOptions {
+    /// Name of the analyzer.
+    pub analyzer: String,
+    /// As the command said. Nothing depends on it: the index is right at every commit.
+    pub eventually_consistent: bool,
+    /// Name of the index that it is a part of; the rule's own name for the first part.
+    pub of: String,
+    /// Number of the part, 0 for the first.
+    pub part: u16,
+    /// Labels of earlier parts: nodes that have one are not in this part.
+    pub except: Vec<LabelId>,
+}
+
+impl FulltextOptions {
+    /// The name of the rule that is part `part` of the index called `of`. No name that a command
+    /// gives to another index is likely to be the same.
+    #[must_use]
+    pub fn part_name(of: &str, part: u16) -> String {
+        if part == 0 { of.to_owned() } else { format!("{of}\u{1f}{part}") }
+    }
+}
+
 /// An index or constraint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaRule {
@@ -33,6 +60,8 @@ pub struct SchemaRule {
     pub properties: Vec<PropertyKeyId>,
     /// Its kind.
     pub kind: SchemaKind,
+    /// Settings of a full-text index.
+    pub fulltext: Option<FulltextOptions>,
     /// Its state.
     pub state: IndexState,
 }

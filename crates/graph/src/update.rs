@@ -1,7 +1,7 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
 use crate::index_kind::{IndexKind, SchemaKind};
-use crate::schema_rule::SchemaRule;
+use crate::schema_rule::{FulltextOptions, SchemaRule};
 use crate::{Counts, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 /// What an index is on.
@@ -230,7 +230,8 @@ pub trait Update: Graph {
     /// [`UpdateErrorKind::Conflict`] if that has happened already.
     fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError>;
 
-    /// Makes an index or constraint when the transaction commits. What is there is checked then,
+    /// Makes an index or constraint when the transaction commits; `fulltext` are the settings of a
+    /// full-text index, and of no other. What is there is checked then,
     /// and nothing is committed if it breaks a constraint.
     ///
     /// # Errors
@@ -242,6 +243,7 @@ pub trait Update: Graph {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
+        fulltext: Option<&FulltextOptions>,
     ) -> Result<(), UpdateError>;
 
     /// Drops the index or constraint of this name when the transaction commits.

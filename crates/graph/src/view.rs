@@ -11,7 +11,7 @@
 //! ([`Schema`](crate::Schema)). Why three traits, and how to implement them: docs/waist.md.
 
 use std::error::Error;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use crate::{
     Column, CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange,
@@ -35,6 +35,15 @@ impl ReadError {
     pub fn storage(error: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Storage(error.into())
     }
+}
+
+/// Object that an index finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum IndexedObject {
+    /// A vertex.
+    Vertex(VertexId),
+    /// An edge.
+    Edge(EdgeId),
 }
 
 /// Neighbours as they lie in storage, in its width.
@@ -282,6 +291,24 @@ pub trait View {
         range: &IndexRange,
         out: &mut Vec<EdgeId>,
     ) -> Result<(), ReadError>;
+
+    /// Calls `f` with each entry of a full-text index whose key (`telar_text::key`) is in a range,
+    /// in no order, until `f` breaks off. `f` must not read the graph. A graph that keeps no such
+    /// entries says [`IndexUnavailable`](crate::IndexUnavailable): the caller reads the objects.
+    fn fulltext_entries(
+        &self,
+        index: IndexId,
+        _keys: Range<&[u8]>,
+        _f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        Err(crate::IndexUnavailable::WrongKind(index).into())
+    }
+
+    /// For each property of a full-text index, the number of objects with a term in it, and of the
+    /// terms of all of them.
+    fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+        Err(crate::IndexUnavailable::WrongKind(index).into())
+    }
 
     /// Looks up a batch of keys, given one after the other: for each the vertices whose indexed
     /// properties have these values. Appends one (place in the batch, vertex) per find, in order of

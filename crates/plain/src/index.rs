@@ -22,7 +22,8 @@ fn key(rule: &SchemaRule, properties: &Properties) -> Option<(Vec<Value>, Vec<u8
             let code = spatial::code(point);
             bytes.extend((0..16).rev().map(|byte| (code >> (8 * byte)) as u8));
         }
-        (IndexKind::Text | IndexKind::Point, _) => return None,
+        // Nobody asks it for values: procedures read the objects.
+        (IndexKind::Text | IndexKind::Point | IndexKind::Fulltext, _) => return None,
         _ => values.iter().for_each(|value| sortkey::encode(value, &mut bytes)),
     }
     Some((values, bytes))

@@ -2,7 +2,7 @@
 
 use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind, SchemaRule,
+    EdgeId, EdgeTypeId, FulltextOptions, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind, SchemaRule,
     Update, Value, VertexId,
 };
 
@@ -148,6 +148,7 @@ impl Update for PlainGraph {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
+        fulltext: Option<&FulltextOptions>,
     ) -> Result<(), UpdateError> {
         if self.schema_rules.iter().any(|rule| rule.name == name) {
             return refuse(
@@ -162,6 +163,7 @@ impl Update for PlainGraph {
             objects,
             properties: properties.to_vec(),
             kind,
+            fulltext: fulltext.cloned(),
             state: IndexState::Online,
         });
         Ok(())

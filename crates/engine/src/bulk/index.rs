@@ -90,6 +90,7 @@ pub(super) fn enter<'s>(
     let made = make(load, staged, before)?;
     let mut entered = Entered { shared, parts: Vec::new(), made, kept: false };
     let all = shared.indexes.all();
+    all.iter().for_each(|index| index.totals.forget(before + 1));
     for index in all.iter().chain(&entered.made) {
         let reference = |c: &'_ (PropertyKeyId, u32, PropertyChunk)| (c.0, c.1);
         match index.definition.target {
@@ -130,6 +131,7 @@ fn make(load: &BulkLoad<'_>, staged: &Staged, before: u64) -> Result<Vec<Arc<Ind
             target: IndexTarget::Vertices(staged.label_numbers[label.0]),
             properties: constraint.properties.iter().map(|k| staged.keys[k.0]).collect(),
             kind: ConstraintKind::Unique.into(),
+            words: None,
         };
         // One may have been made since the load was begun.
         match shared.indexes.all().into_iter().find(|i| i.definition.name == constraint.name) {
@@ -209,8 +211,8 @@ impl New<'_, '_> {
         if !definition.kind.has_entries() {
             return Ok(());
         }
-        let key = definition.key(|k| value(&self.chunks, k, at));
-        key.map_or(Ok(()), |key| sorter.add((key, item(at))))
+        let keys = definition.keys(|k| value(&self.chunks, k, at));
+        keys.into_iter().try_for_each(|key| sorter.add((key, item(at))))
     }
 
     /// Puts the entries into the tree, in order.

@@ -12,6 +12,7 @@
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  read      ranges of keys                                    read.rs
 //!  past      copies for snapshots of the past                  past.rs
+//!  totals    documents and terms of a full-text index       totals.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
@@ -61,6 +62,7 @@ pub(crate) mod source;
 mod spec;
 pub(crate) mod stored;
 mod tail;
+pub(crate) mod totals;
 pub(crate) mod tree;
 
 use std::ops::{ControlFlow, Range};
@@ -73,7 +75,7 @@ use parking_lot::Mutex;
 use telar_graph::{IndexId, IndexState, IndexUnavailable, PropertyKeyId};
 
 pub use spec::{ConstraintSpec, IndexInfo, IndexSpec, IndexTarget};
-pub(crate) use spec::{Definition, KEYS_MAX, check_definition, check_shape, violation};
+pub(crate) use spec::{Definition, KEYS_MAX, Keys, check_definition, check_shape, violation};
 pub(crate) use tree::Tree;
 
 use crate::catalog::Catalog;
@@ -86,6 +88,7 @@ use cold::Cold;
 use front::Front;
 use key::{Entry, Item, SortKey};
 use source::{Holders, Objects, Source};
+use totals::Totals;
 
 /// Latch words of a unique constraint: keys that share a stripe wait for each other.
 pub(crate) const UNIQUE_WORDS: usize = 64;
@@ -142,6 +145,8 @@ pub(crate) struct Index {
     /// By stripe of the key for a unique constraint; else one word, a stripe for each commit.
     pub(crate) order: Box<[Latch]>,
     pub(crate) holders: Holders,
+    /// Of a full-text index.
+    pub(crate) totals: Totals,
     online: AtomicBool,
     /// Timestamp of its log record.
     pub(crate) made_at: AtomicU64,
@@ -182,6 +187,7 @@ impl Index {
     pub(crate) fn stored(id: IndexId, definition: Definition, table: u32) -> Self {
         let words = if definition.kind.is_unique() { UNIQUE_WORDS } else { 1 };
         let content = OnceLock::new();
+        let holders = Holders::new(definition.except());
         if !definition.kind.has_entries() {
             // There is nothing to wait for.
             let _ = content.set(Content::new(&definition, Entries::None));
@@ -194,7 +200,8 @@ impl Index {
             loading: Mutex::new(()),
             table,
             order: (0..words).map(|_| Latch::default()).collect(),
-            holders: Holders::default(),
+            holders,
+            totals: Totals::default(),
             online: AtomicBool::new(false),
             made_at: AtomicU64::new(0),
             valid_from: AtomicU64::new(0),
@@ -321,6 +328,9 @@ impl Index {
 
     /// Drops entries that no reader wants any more.
     pub(crate) fn settle(&self, graph: &Graph) {
+        if self.definition.words.is_some() {
+            self.totals.settle(graph.watermark());
+        }
         if !self.is_loaded() {
             return;
         }
@@ -360,6 +370,7 @@ impl Index {
             target: definition.target,
             properties: definition.properties,
             kind: definition.kind,
+            fulltext: definition.words.map(|words| words.options),
             state,
             entries: match self.content.get().map(|c| &c.entries) {
                 None | Some(Entries::None) => 0,

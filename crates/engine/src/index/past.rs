@@ -30,15 +30,15 @@ impl PastIndex {
         let mut entries = Vec::new();
         match definition.target {
             IndexTarget::Vertices(label) => {
-                let key = |v| source.vertex_key(label, &index.holders, definition, v, at);
-                let vertices = (0..bound).filter_map(|v| Some((key(v)?, [v, 0, 0])));
-                entries.extend(vertices);
+                for v in 0..bound {
+                    let keys = source.vertex_keys(label, &index.holders, definition, v, at);
+                    entries.extend(keys.into_iter().map(|key| (key, [v, 0, 0])));
+                }
             }
             IndexTarget::Edges(ty) => {
                 let _ = source.for_each_edge(ty, 0..bound, at, |item| {
-                    if let Some(key) = source.edge_key(ty, definition, item[0], at) {
-                        entries.push((key, item));
-                    }
+                    let keys = source.edge_keys(ty, definition, item[0], at);
+                    entries.extend(keys.into_iter().map(|key| (key, item)));
                     ControlFlow::Continue(())
                 });
             }

@@ -9,7 +9,7 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value};
 use super::Index;
 use super::front::Front;
 use super::key::{Item, SortKey};
-use super::spec::{Definition, IndexTarget};
+use super::spec::{Definition, IndexTarget, Keys};
 use super::tree::Upkeep;
 use crate::adjacency::scan::TableView;
 use crate::adjacency::{AdjTable, COL_ORDINAL, local_of, segment_of, vertex_id};
@@ -25,19 +25,32 @@ pub(crate) const NOW: u64 = u64::MAX;
 
 /// Which label sets hold a label, found out once per set.
 #[derive(Debug, Default)]
-pub(crate) struct Holders(GrowArray<AtomicU8>);
+pub(crate) struct Holders {
+    known: GrowArray<AtomicU8>,
+    /// Sets with one of these labels do not count.
+    except: Box<[LabelId]>,
+}
 
 const HOLDS_NOT: u8 = 1;
 const HOLDS: u8 = 2;
 
 impl Holders {
+    pub(crate) fn new(except: &[LabelId]) -> Self {
+        Self { known: GrowArray::default(), except: except.into() }
+    }
+
+    /// True if vertices with these labels are those of `label`.
+    fn are_held(&self, label: LabelId, labels: &[LabelId]) -> bool {
+        labels.contains(&label) && !self.except.iter().any(|other| labels.contains(other))
+    }
+
     /// Whether vertices in `state` have `label`, always the same one.
     #[inline]
     fn has(&self, state: u32, label: LabelId, sets: &LabelSets) -> bool {
-        let known = self.0.get_or_grow(state);
+        let known = self.known.get_or_grow(state);
         match known.load(Ordering::Relaxed) {
             0 => {
-                let holds = state != 0 && sets.labels(state).contains(&label);
+                let holds = state != 0 && self.are_held(label, &sets.labels(state));
                 known.store(if holds { HOLDS } else { HOLDS_NOT }, Ordering::Relaxed);
                 holds
             }
@@ -145,6 +158,33 @@ impl<'a> Source<'a> {
         view.with_list_of(src, dst, |list| list.find_ordinal(dst, ordinal).is_some())
     }
 
+    /// The keys of a vertex at a timestamp; none if it is not in the index.
+    #[inline]
+    pub(crate) fn vertex_keys(
+        &self,
+        label: LabelId,
+        holders: &Holders,
+        definition: &Definition,
+        v: u32,
+        ts: u64,
+    ) -> Keys {
+        if !self.has_label(holders, label, self.states.get(v, ts, self.guard)) {
+            return Keys::new();
+        }
+        definition.keys(|key| self.vertex_value(v, key, ts))
+    }
+
+    /// The keys that an edge has at a timestamp if it exists.
+    pub(crate) fn edge_keys(
+        &self,
+        ty: EdgeTypeId,
+        definition: &Definition,
+        place: u32,
+        ts: u64,
+    ) -> Keys {
+        definition.keys(|key| self.edge_value(ty, place, key, ts))
+    }
+
     /// The key of a vertex at a timestamp; `None` if it is not in the index.
     #[inline]
     pub(crate) fn vertex_key(
@@ -161,16 +201,6 @@ impl<'a> Source<'a> {
         definition.key(|key| self.vertex_value(v, key, ts))
     }
 
-    /// The key that an edge has at a timestamp if it exists.
-    pub(crate) fn edge_key(
-        &self,
-        ty: EdgeTypeId,
-        definition: &Definition,
-        place: u32,
-        ts: u64,
-    ) -> Option<SortKey> {
-        definition.key(|key| self.edge_value(ty, place, key, ts))
-    }
 }
 
 /// Reads of one index's objects.
@@ -198,10 +228,13 @@ impl Objects<'_> {
         let definition = self.definition;
         match (definition.target, &item[..]) {
             (IndexTarget::Vertices(label), &[v, ..]) => {
-                self.source.vertex_key(label, self.holders, definition, v, ts).as_ref() == Some(key)
+                let source = &self.source;
+                source.has_label(self.holders, label, source.states.get(v, ts, source.guard))
+                    && definition.has_key(|property| source.vertex_value(v, property, ts), key)
             }
             (IndexTarget::Edges(ty), &[place, src, dst]) => {
-                self.source.edge_key(ty, definition, place, ts).as_ref() == Some(key)
+                let source = &self.source;
+                definition.has_key(|property| source.edge_value(ty, place, property, ts), key)
                     && self.source.edge_exists(ty, [place, src, dst], ts)
             }
             _ => false,

@@ -16,7 +16,7 @@ use telar_graph::{Direction, EdgeTypeId, LabelId, PropertyKeyId, Value};
 
 use super::Entries;
 use super::key::{Entry, Item, SortKey};
-use super::spec::{Definition, IndexTarget};
+use super::spec::{Definition, IndexTarget, Keys};
 use super::tree::Tree;
 use crate::adjacency::{COL_ORDINAL, SEGMENT_BITS, SEGMENT_VERTICES, stored};
 use crate::catalog::places;
@@ -59,19 +59,20 @@ pub(crate) fn is_made_of(definition: &Definition, (kind, a, b): (u8, u16, u16)) 
 /// A segment of each property of an index.
 struct Columns<'a> {
     definition: &'a Definition,
-    chunks: Vec<PropertyChunk>,
+    /// None of a property without a value in the segment.
+    chunks: Vec<Option<PropertyChunk>>,
 }
 
 impl Columns<'_> {
-    fn key(&self, local: usize) -> Option<SortKey> {
+    fn keys(&self, local: usize) -> Keys {
         let mut chunks = self.chunks.iter();
-        let value = |_| chunks.next().map_or(Value::Null, |chunk| chunk.get(local));
-        self.definition.key(value)
+        let mut next = || chunks.next().and_then(Option::as_ref);
+        self.definition.keys(|_| next().map_or(Value::Null, |chunk| chunk.get(local)))
     }
 }
 
 impl Stored<'_> {
-    /// The properties of an index in one segment; `None` if one has no value there.
+    /// The properties of an index in one segment; `None` if there is no entry for lack of one.
     fn columns<'d>(
         &self,
         definition: &'d Definition,
@@ -79,8 +80,13 @@ impl Stored<'_> {
     ) -> Result<Option<Columns<'d>>, String> {
         let mut chunks = Vec::new();
         for property in &definition.properties {
-            let Some(body) = (self.value)(&key_of(*property))? else { return Ok(None) };
-            chunks.push(property::decode(&body, self.version)?);
+            let chunk = match (self.value)(&key_of(*property))? {
+                Some(body) => Some(property::decode(&body, self.version)?),
+                // One of several properties is enough for a full-text index.
+                None if definition.words.is_some() => None,
+                None => return Ok(None),
+            };
+            chunks.push(chunk);
         }
         Ok(Some(Columns { definition, chunks }))
     }
@@ -115,11 +121,15 @@ impl Stored<'_> {
             let Some(columns) = self.columns(definition, of)? else { continue };
             let states = states::decode(&body, sets.len(), self.version)?;
             for (local, state) in states.iter().enumerate() {
-                if *state != 0
-                    && sets.labels(*state).contains(&label)
-                    && let Some(key) = columns.key(local)
-                {
-                    f(key, [number << SEGMENT_BITS | local as u32, 0, 0]);
+                if *state == 0 {
+                    continue;
+                }
+                let labels = sets.labels(*state);
+                let elsewhere = |other: &LabelId| labels.contains(other);
+                if labels.contains(&label) && !definition.except().iter().any(elsewhere) {
+                    for key in columns.keys(local) {
+                        f(key, [number << SEGMENT_BITS | local as u32, 0, 0]);
+                    }
                 }
             }
         }
@@ -167,7 +177,7 @@ impl Stored<'_> {
             let of = |p: PropertyKeyId| key(Kind::EdgeProperty, ty.get(), p.get(), number);
             let Some(columns) = self.columns(definition, of)? else { continue };
             for edge in same {
-                if let Some(key) = columns.key(edge[0] as usize % SEGMENT_VERTICES) {
+                for key in columns.keys(edge[0] as usize % SEGMENT_VERTICES) {
                     f(key, *edge);
                 }
             }

@@ -25,10 +25,10 @@ use crate::adjacency::{SEGMENT_VERTICES, vertex_id};
 use crate::commit::record::{self, IndexChange};
 use crate::error::{Error, Object, Violation};
 use crate::failpoint;
-use crate::index::key::{Entry, SortKey};
+use crate::index::key::Entry;
 use crate::index::source::{Objects, Source};
 use crate::index::{
-    Definition, Entries, Index, IndexTarget, List, Tree, check_definition, violation,
+    Definition, Entries, Index, IndexTarget, Keys, List, Tree, check_definition, violation,
 };
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
@@ -279,7 +279,7 @@ fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
             each_object(shared, index, ts, |objects, object| {
                 if let Scanned::Vertex(v) = object {
                     let value = |key| objects.source.vertex_value(v, key, ts);
-                    sorter.add(definition.key(value), [v]);
+                    sorter.add(definition.keys(value), [v]);
                 }
                 ControlFlow::Continue(())
             });
@@ -289,7 +289,7 @@ fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
             let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
             each_object(shared, index, ts, |objects, object| {
                 if let Scanned::Edge(item) = object {
-                    sorter.add(objects.source.edge_key(ty, definition, item[0], ts), item);
+                    sorter.add(objects.source.edge_keys(ty, definition, item[0], ts), item);
                 }
                 ControlFlow::Continue(())
             });
@@ -308,12 +308,10 @@ struct Sorter<'a, const N: usize> {
 }
 
 impl<const N: usize> Sorter<'_, N> {
-    fn add(&mut self, key: Option<SortKey>, item: [u32; N]) {
-        if let Some(key) = key {
-            self.entries.push((key, item));
-            if self.entries.len() >= SORTED_MAX {
-                self.flush();
-            }
+    fn add(&mut self, keys: Keys, item: [u32; N]) {
+        self.entries.extend(keys.into_iter().map(|key| (key, item)));
+        if self.entries.len() >= SORTED_MAX {
+            self.flush();
         }
     }
 

@@ -9,10 +9,11 @@
 //! Cost: a pin for each call, some 10 ns; queries ask for batches. A reader that is kept for 16
 //! calls was tried: to put it away and take it out again costs point reads more than the pin.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
+use telar_graph::view::IndexedObject;
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaRule,
@@ -169,6 +170,19 @@ macro_rules! reads_by_call {
                 out: &mut Vec<EdgeId>,
             ) -> Result<(), ReadError> {
                 self.reader().index_edges(index, range, out)
+            }
+
+            fn fulltext_entries(
+                &self,
+                index: IndexId,
+                keys: Range<&[u8]>,
+                f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+            ) -> Result<(), ReadError> {
+                self.reader().fulltext_entries(index, keys, f)
+            }
+
+            fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+                self.reader().fulltext_totals(index)
             }
 
             fn lookup_vertices(

@@ -79,7 +79,7 @@ impl Reader<'_> {
     }
 
     /// Where the values of indexed objects are, at this snapshot.
-    fn source(&self) -> Source<'_> {
+    pub(super) fn source(&self) -> Source<'_> {
         Source { past: self.past.map(|past| &past.tables), ..Source::new(self.shared, &self.guard) }
     }
 

@@ -1,8 +1,9 @@
 //! A snapshot as queries see it: many vertices or edges at once.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use telar_graph::view::IndexedObject;
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
@@ -545,6 +546,22 @@ impl View for Reader<'_> {
     ) -> Result<(), ReadError> {
         out.append(&mut self.index_range_edges(index, range)?);
         self.checked(())
+    }
+
+    fn fulltext_entries(
+        &self,
+        index: IndexId,
+        keys: Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        self.fulltext_batch(index, &keys, f)?;
+        self.checked(())
+    }
+
+    fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+        let index = self.fulltext(index)?;
+        let counted = self.fulltext_counted(index)?;
+        self.checked(super::fulltext::given(&counted, index.definition.properties.len()))
     }
 
     fn lookup_vertices(

@@ -1,19 +1,24 @@
 //! What a transaction finds in indexes: what its snapshot shows, and its own writes.
 
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+use telar_graph::view::IndexedObject;
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
+use telar_text::key;
 
 use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
 use crate::commit::maintenance::{edges_concerned, vertices_concerned};
 use crate::commit::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 use crate::error::Error;
-use crate::index::key::Entry;
+use crate::index::key::{Entry, SortKey};
 use crate::index::read::{IndexRead, KeyRange, TreeOf};
 use crate::index::source::Source;
-use crate::index::{Entries, Index, IndexTarget};
+use crate::index::{Entries, Index, IndexTarget, Keys as OfThing, totals};
 use crate::snapshot::Reader;
+use crate::snapshot::fulltext::{given, key_range};
 
 impl Transaction<'_> {
     /// The vertices whose indexed properties have exactly these values, or begin with them.
@@ -105,6 +110,88 @@ impl Transaction<'_> {
         Ok(found)
     }
 
+    /// Calls `f` with each entry of a full-text index in a range, as this transaction sees it;
+    /// remembers the read.
+    pub(super) fn fulltext_batch(
+        &self,
+        id: IndexId,
+        keys: &Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let reader = self.reader();
+        let index = reader.fulltext(id)?;
+        let range = key_range(keys);
+        let mut give = |key: &SortKey, item| {
+            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            f(&bytes, reader.indexed_object(index, item))
+        };
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        match index.definition.target {
+            IndexTarget::Vertices(_) => {
+                let own = self.own_vertices(&mut own.vertices, index, &reader);
+                reader.fulltext_items(index, &range, &mut |key, item| {
+                    if own.has(&[item[0]]) { ControlFlow::Continue(()) } else { give(key, item) }
+                })?;
+                let _ = own.range(&range).try_for_each(|(key, [v])| give(key, [*v, 0, 0]));
+            }
+            IndexTarget::Edges(ty) => {
+                let own = self.own_edges(&mut own.edges, index, ty, &reader);
+                reader.fulltext_items(index, &range, &mut |key, item| {
+                    if own.has(&item) { ControlFlow::Continue(()) } else { give(key, item) }
+                })?;
+                let _ = own.range(&range).try_for_each(|(key, item)| give(key, *item));
+            }
+        }
+        self.note_fulltext(index, range);
+        Ok(())
+    }
+
+    fn note_fulltext(&self, index: &Index, range: KeyRange) {
+        if self.reads.is_some() {
+            self.note(Read::Index(Arc::new(IndexRead { index: index.id, range })));
+        }
+    }
+
+    /// Documents and terms of each field of a full-text index, as this transaction sees it.
+    pub(super) fn fulltext_given(&self, id: IndexId) -> Result<Vec<(u64, u64)>, Error> {
+        let reader = self.reader();
+        let index = reader.fulltext(id)?;
+        let definition = &index.definition;
+        let mut counted = reader.fulltext_counted(index)?;
+        let source = Source::new(self.shared(), &reader.guard);
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        let mut change = |before: &OfThing, now: &OfThing| {
+            before.iter().for_each(|key| totals::add(&mut counted, key, -1));
+            now.iter().for_each(|key| totals::add(&mut counted, key, 1));
+        };
+        match definition.target {
+            IndexTarget::Vertices(label) => {
+                let own = self.own_vertices(&mut own.vertices, index, &reader);
+                for ([v], keys) in own.things() {
+                    let (holders, at) = (&index.holders, reader.read_ts);
+                    change(&source.vertex_keys(label, holders, definition, *v, at), keys);
+                }
+            }
+            IndexTarget::Edges(ty) => {
+                let own = self.own_edges(&mut own.edges, index, ty, &reader);
+                for (item, keys) in own.things() {
+                    let before = match source.edge_exists(ty, *item, reader.read_ts) {
+                        true => source.edge_keys(ty, definition, item[0], reader.read_ts),
+                        false => OfThing::new(),
+                    };
+                    change(&before, keys);
+                }
+            }
+        }
+        for field in 0..definition.properties.len() {
+            let (from, to) = key::lengths(field as u8);
+            self.note_fulltext(index, key_range(&(&from[..]..&to[..])));
+        }
+        Ok(given(&counted, definition.properties.len()))
+    }
+
     /// The keys of the vertices this transaction may have changed, as it sees them.
     fn own_vertices<'k>(
         &self,
@@ -121,10 +208,10 @@ impl Transaction<'_> {
             let written = self.writes.states.get(v.into());
             let state = written.map_or_else(|| reader.state(v), |w| w.state);
             if !index.has_label(&source, label, state) {
-                return None;
+                return OfThing::new();
             }
             let created = written.is_some_and(|w| w.created);
-            index.definition.key(|key| {
+            index.definition.keys(|key| {
                 match self.writes.vertex_properties.get(vertex_property_key(v, key)) {
                     Some(w) => w.value.clone(),
                     None if created => Value::Null,
@@ -154,9 +241,9 @@ impl Transaction<'_> {
             let ordinal = source.edge_id(ty, item).ordinal;
             let op = self.writes.edges.get(edge_key(ty, src, dst, ordinal)).map(|w| w.op);
             if matches!(op, Some(EdgeOp::Delete | EdgeOp::Nothing)) {
-                return None;
+                return OfThing::new();
             }
-            index.definition.key(|key| {
+            index.definition.keys(|key| {
                 match self.writes.edge_properties.get(edge_property_key(ty, place, key)) {
                     Some(w) => w.value.clone(),
                     None if op == Some(EdgeOp::Create) => Value::Null,

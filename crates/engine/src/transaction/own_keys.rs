@@ -18,6 +18,7 @@ use std::ops::Bound;
 use foldhash::fast::RandomState;
 use telar_graph::{EdgeTypeId, IndexId, PropertyKeyId};
 
+use crate::index::Keys as OfThing;
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::read::KeyRange;
 
@@ -56,7 +57,7 @@ impl<T, const N: usize> Default for Written<T, N> {
 pub(super) struct Keys<const N: usize> {
     /// Writes that have been looked at.
     seen: usize,
-    of: HashMap<Item<N>, Option<SortKey>, RandomState>,
+    of: HashMap<Item<N>, OfThing, RandomState>,
     sorted: BTreeSet<Entry<N>>,
     /// Keys that were found so far: work that must not grow with the number of lookups.
     found: u64,
@@ -91,13 +92,13 @@ impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
     }
 
     /// The keys of an index, as of now. `all` lists what was written and concerns it; `concerns`
-    /// says of a later write whether it does, and of what; `key` finds the key of a thing.
+    /// says of a later write whether it does, and of what; `keys_of` finds the keys of a thing.
     pub(super) fn of(
         &mut self,
         index: IndexId,
         all: impl FnOnce() -> Vec<Item<N>>,
         concerns: impl Fn(&Touched<T>) -> Option<Item<N>>,
-        key: impl Fn(Item<N>) -> Option<SortKey>,
+        keys_of: impl Fn(Item<N>) -> OfThing,
     ) -> &Keys<N> {
         let (touched, mut new) = (&self.touched, Vec::new());
         let keys = self.keys.entry(index).or_insert_with(|| {
@@ -109,33 +110,45 @@ impl<T: Copy + Eq + Hash, const N: usize> Written<T, N> {
         new.sort_unstable();
         new.dedup();
         for item in new {
-            keys.put(item, key(item));
+            keys.put(item, keys_of(item));
         }
         keys
     }
 }
 
 impl<const N: usize> Keys<N> {
-    fn put(&mut self, item: Item<N>, key: Option<SortKey>) {
+    fn put(&mut self, item: Item<N>, keys: OfThing) {
         self.found += 1;
-        let rest = |key: &SortKey| key.rest.as_ref().map_or(0, |rest| rest.len() + 16);
-        self.rest += key.as_ref().map_or(0, rest);
-        if let Some(Some(old)) = self.of.insert(item, key.clone()) {
+        // Those that do not fit in place are on the heap, and what is long of each key.
+        let rest = |keys: &OfThing| {
+            let long = keys.iter().filter_map(|key| key.rest.as_ref());
+            let spilled = if keys.spilled() { keys.capacity() * size_of::<SortKey>() } else { 0 };
+            spilled + long.map(|rest| rest.len() + 16).sum::<usize>()
+        };
+        self.rest += rest(&keys);
+        if let Some(old) = self.of.insert(item, keys.clone()) {
             self.rest -= rest(&old);
-            self.sorted.remove(&(old, item));
+            old.into_iter().for_each(|key| {
+                self.sorted.remove(&(key, item));
+            });
         }
-        self.sorted.extend(key.map(|key| (key, item)));
+        self.sorted.extend(keys.into_iter().map(|key| (key, item)));
     }
 
     /// Heap bytes; a tree is about three quarters full.
     fn bytes(&self) -> usize {
-        let of = self.of.capacity() * (size_of::<(Item<N>, Option<SortKey>)>() + 1);
+        let of = self.of.capacity() * (size_of::<(Item<N>, OfThing)>() + 1);
         of + self.sorted.len() * size_of::<Entry<N>>() * 4 / 3 + self.rest
     }
 
     /// How many things were written: what the snapshot shows of them does not hold.
     pub(super) fn len(&self) -> usize {
         self.of.len()
+    }
+
+    /// The things that were written, each with its keys.
+    pub(super) fn things(&self) -> impl Iterator<Item = (&Item<N>, &OfThing)> {
+        self.of.iter()
     }
 
     /// Whether a thing was written.

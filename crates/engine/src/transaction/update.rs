@@ -3,7 +3,7 @@
 use telar_graph::name::NameKind;
 use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value, VertexId,
+    EdgeId, EdgeTypeId, FulltextOptions, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value, VertexId,
 };
 
 use super::Transaction;
@@ -155,13 +155,16 @@ impl Update for Transaction<'_> {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
+        fulltext: Option<&FulltextOptions>,
     ) -> Result<(), UpdateError> {
         let target = match objects {
             IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
             IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
         };
         let (name, properties) = (name.to_owned(), properties.to_vec());
-        Ok(self.make_rule(Definition { name, target, properties, kind })?)
+        let definition = Definition { name, target, properties, kind, words: None };
+        let definition = definition.with_words(fulltext.cloned())?;
+        Ok(self.make_rule(definition)?)
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {

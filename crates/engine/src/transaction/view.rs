@@ -11,10 +11,11 @@
 //! INVARIANT: a transaction reads of its own writes what others read once it has committed
 //! (`crates/engine/tests/overlay.rs`).
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::name::NameKind;
+use telar_graph::view::IndexedObject;
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
@@ -544,6 +545,19 @@ impl View for Transaction<'_> {
         let mut found = self.index_range_edges(index, range).map_err(failed)?;
         out.append(&mut found);
         Ok(())
+    }
+
+    fn fulltext_entries(
+        &self,
+        index: IndexId,
+        keys: Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        self.fulltext_batch(index, &keys, f).map_err(failed)
+    }
+
+    fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+        self.fulltext_given(index).map_err(failed)
     }
 
     fn lookup_vertices(

@@ -5,6 +5,7 @@
 //! engine ask that, and do not compare kinds. Keys and bytes of a kind are the engine's
 //! (`crates/engine/src/index/kind/`). How to add one: docs/extending.md.
 
+mod fulltext;
 mod point;
 mod range;
 mod text;
@@ -24,6 +25,8 @@ pub enum IndexKind {
     Text,
     /// Finds objects by a point: itself, or a box around it. Other values are not in it.
     Point,
+    /// Finds objects by the words of strings, and of lists of strings, with a score.
+    Fulltext,
 }
 
 /// Kind of a constraint.
@@ -130,7 +133,7 @@ impl IndexCapability {
 
 impl IndexKind {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Range, Self::Text, Self::Point];
+    pub const ALL: [Self; 4] = [Self::Range, Self::Text, Self::Point, Self::Fulltext];
 
     /// The description of the kind.
     #[must_use]
@@ -139,6 +142,7 @@ impl IndexKind {
             Self::Range => &range::CAPABILITY,
             Self::Text => &text::CAPABILITY,
             Self::Point => &point::CAPABILITY,
+            Self::Fulltext => &fulltext::CAPABILITY,
         }
     }
 
@@ -280,7 +284,9 @@ mod tests {
             assert_eq!(IndexKind::named(kind.name()), Some(kind));
             assert_eq!(kind.name(), kind.name().to_uppercase());
             assert!((1..=PROPERTIES_MAX).contains(&capability.properties_max), "{kind:?}");
-            assert!(!capability.predicates.is_empty(), "{kind:?}");
+            // Procedures ask a full-text index.
+            let is_planned = kind != IndexKind::Fulltext;
+            assert_eq!(!capability.predicates.is_empty(), is_planned, "{kind:?}");
             // What is true of strings, or points, is asked of an index that holds them all.
             let held = |predicate, ty| {
                 !capability.serves(predicate) || capability.holds.is_none_or(|held| held == ty)

@@ -1,12 +1,13 @@
 //! A graph that counts what it is asked for: vertices, neighbours, values and changes.
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
+use telar_graph::view::IndexedObject;
 use telar_graph::{
-    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, FulltextOptions, Graph, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaKind,
     SchemaRule, Statistics, Update, Value, VertexId, View,
 };
@@ -205,6 +206,26 @@ macro_rules! counted {
                 let read = self.graph.index_edges(index, range, out);
                 add(self.hits, out.len() - before);
                 read
+            }
+
+            fn fulltext_entries(
+                &self,
+                index: IndexId,
+                keys: Range<&[u8]>,
+                f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
+            ) -> Result<(), ReadError> {
+                let mut entries = 0;
+                let read = self.graph.fulltext_entries(index, keys, &mut |key, object| {
+                    entries += 1;
+                    f(key, object)
+                });
+                add(self.hits, entries);
+                read
+            }
+
+            fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+                add(self.hits, 1);
+                self.graph.fulltext_totals(index)
             }
 
             fn lookup_vertices(
@@ -424,8 +445,9 @@ impl Update for CountedWrite<'_> {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
+        fulltext: Option<&FulltextOptions>,
     ) -> Result<(), UpdateError> {
-        self.graph.create_rule(name, objects, properties, kind)
+        self.graph.create_rule(name, objects, properties, kind, fulltext)
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {

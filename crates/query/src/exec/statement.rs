@@ -111,7 +111,7 @@ impl Statement for Exec<'_> {
     ) -> Result<(), QueryError> {
         let rules = self.update()?.schema_rules_to_change()?.len();
         let graph = self.update()?;
-        graph.create_rule(name, objects, properties, kind)?;
+        graph.create_rule(name, objects, properties, kind, None)?;
         let made = (graph.schema_rules().len() - rules) as u64;
         match kind.is_constraint() {
             true => self.counters.constraints_added += made,

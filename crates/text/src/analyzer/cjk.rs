@@ -25,7 +25,7 @@ pub(super) fn for_each(text: &str, f: &mut dyn FnMut(&str)) {
     let text = width(text);
     let mut run: Vec<char> = Vec::new();
     let mut end = 0;
-    let mut flush = |run: &mut Vec<char>, f: &mut dyn FnMut(&str)| {
+    let flush = |run: &mut Vec<char>, f: &mut dyn FnMut(&str)| {
         match run[..] {
             [] => {}
             [one] => f(one.encode_utf8(&mut [0; 4])),
@@ -34,7 +34,7 @@ pub(super) fn for_each(text: &str, f: &mut dyn FnMut(&str)) {
         run.clear();
     };
     for (start, word) in text.unicode_word_indices() {
-        let all_cjk = word.chars().all(|c| is_cjk(c));
+        let all_cjk = word.chars().all(is_cjk);
         // Characters that stand apart are no neighbours.
         if !all_cjk || start != end {
             flush(&mut run, f);

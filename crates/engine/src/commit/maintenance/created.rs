@@ -21,7 +21,7 @@ use crate::commit::write_set::{
 use crate::error::Error;
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::source::Source;
-use crate::index::{Index, IndexTarget};
+use crate::index::{Index, IndexTarget, Keys};
 use crate::stop::Stop;
 
 /// Entries of a piece, unless that would make more than [`PIECES_MAX`] of them; fewer where tests
@@ -60,6 +60,32 @@ impl Created<'_> {
         let written = &self.writes.vertex_properties;
         self.index.definition.key(|key| {
             let value = written.get_from(vertex_property_key(write.vertex, key), near);
+            value.map_or(Value::Null, |w| w.value.clone())
+        })
+    }
+
+    /// Every key of such a vertex.
+    pub(super) fn vertex_keys(
+        &self,
+        label: LabelId,
+        write: &StateWrite,
+        near: &mut usize,
+    ) -> Keys {
+        if !self.source.has_label(&self.index.holders, label, write.state) {
+            return Keys::new();
+        }
+        let written = &self.writes.vertex_properties;
+        self.index.definition.keys(|key| {
+            let value = written.get_from(vertex_property_key(write.vertex, key), near);
+            value.map_or(Value::Null, |w| w.value.clone())
+        })
+    }
+
+    /// Every key of an edge that the commit creates.
+    pub(super) fn edge_keys(&self, ty: EdgeTypeId, ordinal: u32, near: &mut usize) -> Keys {
+        let written = &self.writes.edge_properties;
+        self.index.definition.keys(|key| {
+            let value = written.get_from(edge_property_key(ty, ordinal, key), near);
             value.map_or(Value::Null, |w| w.value.clone())
         })
     }

@@ -28,7 +28,7 @@ use crate::error::Error;
 use crate::index::change::Change;
 use crate::index::key::{Item, SortKey};
 use crate::index::source::{NOW, Objects, Source, edge_item};
-use crate::index::{Entries, Index, IndexTarget, Indexes, Tree, UNIQUE_WORDS};
+use crate::index::{Entries, Index, IndexTarget, Indexes, Keys, Tree, UNIQUE_WORDS};
 use crate::latch::{ALL_STRIPES, Latch, LatchKey};
 use crate::shared::Shared;
 use crate::stop::Stop;
@@ -278,7 +278,8 @@ impl<'a> Maintenance<'a> {
             let created = Created { index, writes: self.writes, source };
             let defers = self.writes.len() >= MANY_ENTRIES
                 && index.is_loaded()
-                && !index.definition.kind.is_unique();
+                && !index.definition.kind.is_unique()
+                && index.definition.words.is_none();
             if defers && let Some(first) = created.first(stop)? {
                 self.deferred.push((at, first));
             }
@@ -312,17 +313,17 @@ impl<'a> Maintenance<'a> {
             let state = writes.states.get_from(v.into(), &mut near_state);
             if let Some(write) = state.filter(|w| w.created) {
                 if !place.defers {
-                    let new = place.created.vertex_key(label, write, &mut near);
-                    self.changes.extend(Change::new(place.at, [v, 0, 0], [None, new]));
+                    let new = place.created.vertex_keys(label, write, &mut near);
+                    self.change(place.at, [v, 0, 0], Keys::new(), new);
                 }
                 continue;
             }
             let after = state.map_or_else(|| source.states.get(v, NOW, source.guard), |w| w.state);
             self.depends = true;
-            let old = source.vertex_key(label, holders, definition, v, NOW);
+            let old = source.vertex_keys(label, holders, definition, v, NOW);
             let has_label = source.has_label(holders, label, after);
             let new = if has_label {
-                definition.key(|key| {
+                definition.keys(|key| {
                     let written = vertex_property_key(v, key);
                     match writes.vertex_properties.get_from(written, &mut near) {
                         Some(w) => w.value.clone(),
@@ -330,13 +331,29 @@ impl<'a> Maintenance<'a> {
                     }
                 })
             } else {
-                None
+                Keys::new()
             };
-            if old != new {
-                self.changes.extend(Change::new(place.at, [v, 0, 0], [old, new]));
-            }
+            self.change(place.at, [v, 0, 0], old, new);
         }
         Ok(())
+    }
+
+    /// Notes what an object's keys, sorted, were and are to be.
+    #[inline]
+    fn change(&mut self, at: usize, item: Item<3>, mut old: Keys, mut new: Keys) {
+        if old == new {
+            return;
+        }
+        if old.len() <= 1 && new.len() <= 1 {
+            self.changes.extend(Change::new(at, item, [old.pop(), new.pop()]));
+            return;
+        }
+        let gone = old.iter().filter(|key| new.binary_search(key).is_err());
+        let gone = gone.map(|key| [Some(key.clone()), None]);
+        self.changes.extend(gone.filter_map(|keys| Change::new(at, item, keys)));
+        let come = new.into_iter().filter(|key| old.binary_search(key).is_err());
+        let come = come.map(|key| [None, Some(key)]);
+        self.changes.extend(come.filter_map(|keys| Change::new(at, item, keys)));
     }
 
     fn edge_changes(
@@ -357,26 +374,24 @@ impl<'a> Maintenance<'a> {
             let values_at = item[0];
             if op == Some(EdgeOp::Create) {
                 if !place.defers {
-                    let new = place.created.edge_key(ty, values_at, &mut near);
-                    self.changes.extend(Change::new(place.at, item, [None, new]));
+                    let new = place.created.edge_keys(ty, values_at, &mut near);
+                    self.change(place.at, item, Keys::new(), new);
                 }
                 continue;
             }
             self.depends = true;
-            let old = source.edge_key(ty, definition, values_at, NOW);
+            let old = source.edge_keys(ty, definition, values_at, NOW);
             let new = if op == Some(EdgeOp::Delete) {
-                None
+                Keys::new()
             } else {
-                definition.key(|key| {
+                definition.keys(|key| {
                     match writes.edge_properties.get(edge_property_key(ty, values_at, key)) {
                         Some(w) => w.value.clone(),
                         None => source.edge_value(ty, values_at, key, NOW),
                     }
                 })
             };
-            if old != new {
-                self.changes.extend(Change::new(place.at, item, [old, new]));
-            }
+            self.change(place.at, item, old, new);
         }
         Ok(())
     }
@@ -401,6 +416,9 @@ impl<'a> Maintenance<'a> {
         let mut partitions = &self.partitions[..];
         for same in self.changes.chunk_by(|a, b| a.place() == b.place()) {
             let index = &self.list[same[0].place()];
+            if index.definition.words.is_some() {
+                index.totals.note(ts, same);
+            }
             if !index.is_loaded() {
                 same.iter().for_each(|change| index.cold.replay(ts, change));
                 continue;

@@ -1,0 +1,181 @@
+//! Hits of terms: one, or those that a pattern finds.
+
+use std::collections::HashMap;
+
+use super::pattern::{Regex, Wildcard, edits};
+use super::{Failure, Found, HIT_BYTES, Hits, Search, Source};
+use crate::key::{self, Entry};
+use crate::query::Piece;
+use crate::score::{Scorer, idf};
+
+/// Terms that a fuzzy term stands for, at most: those most like it, as in Lucene.
+const FUZZY_TERMS_MAX: usize = 50;
+
+/// Most edits of a fuzzy term.
+const EDITS_MAX: f32 = 2.0;
+
+/// Documents that have a term: how often, and the norm of the field.
+pub(super) type Postings<I> = Vec<(I, u32, u8)>;
+
+impl<S: Source> Search<'_, S> {
+    pub(super) fn postings(
+        &mut self,
+        term: &str,
+        field: u8,
+    ) -> Result<Postings<S::Id>, Failure<S::Error>> {
+        let (from, to) = key::term(field, term);
+        let mut found = Vec::new();
+        self.source.entries((&from, &to), &mut |entry, id| {
+            if let Entry::Posting { frequency, norm, .. } = entry {
+                found.push((id, frequency, norm));
+            }
+        })?;
+        self.source.check(found.len() * HIT_BYTES)?;
+        Ok(found)
+    }
+
+    /// The sum of the terms of a text.
+    pub(super) fn words(&mut self, text: &str, field: u8) -> Found<S> {
+        let tokens = self.analyzer.tokens(&[text]);
+        if tokens.is_empty() {
+            return Ok(None);
+        }
+        let totals = self.totals_of(field)?;
+        let mut hits = Hits::new();
+        for token in tokens {
+            let postings = self.postings(&token.term, field)?;
+            let df = postings.len() as u64;
+            let scorer = Scorer::new(totals, idf(totals.documents, df), 1.0);
+            for (id, frequency, norm) in postings {
+                *hits.entry(id).or_insert(0.0) += scorer.score(frequency as f32, norm);
+            }
+        }
+        Ok(Some(hits))
+    }
+
+    /// Every document with a term in a range of keys that passes, each with the score 1.
+    fn matching(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        mut passes: impl FnMut(&str) -> bool,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let mut hits = Hits::new();
+        let (mut last, mut is_wanted) = (String::new(), false);
+        self.source.entries((from, to), &mut |entry, id| {
+            let Entry::Posting { term, .. } = entry else { return };
+            if term != last || last.is_empty() {
+                term.clone_into(&mut last);
+                is_wanted = passes(term);
+            }
+            if is_wanted {
+                hits.insert(id, 1.0);
+            }
+        })?;
+        self.source.check(hits.len() * HIT_BYTES)?;
+        Ok(hits)
+    }
+
+    pub(super) fn wildcard(
+        &mut self,
+        pieces: &[Piece],
+        field: u8,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let pieces = pieces.iter().map(|piece| match piece {
+            Piece::Text(text) => Piece::Text(self.analyzer.normalized(text)),
+            other => other.clone(),
+        });
+        let pattern = Wildcard::new(pieces);
+        let (from, to) = key::prefix(field, pattern.beginning());
+        self.matching((&from, &to), |term| pattern.matches(term))
+    }
+
+    pub(super) fn regex(
+        &mut self,
+        text: &str,
+        field: u8,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let regex = Regex::new(&self.analyzer.normalized(text)).map_err(Failure::Query)?;
+        let (from, to) = key::prefix(field, "");
+        self.matching((&from, &to), |term| regex.matches(term))
+    }
+
+    /// Terms between two ends, each with whether it belongs to the range.
+    pub(super) fn range(
+        &mut self,
+        from: Option<(&str, bool)>,
+        to: Option<(&str, bool)>,
+        field: u8,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let end = |end: Option<(&str, bool)>| {
+            end.map(|(text, is_included)| (self.analyzer.normalized(text), is_included))
+        };
+        let (from, to) = (end(from), end(to));
+        let (mut first, mut last) = key::prefix(field, "");
+        if let Some((from, _)) = &from {
+            first = first.max(key::term(field, from).0);
+        }
+        if let Some((to, _)) = &to {
+            last = last.min(key::term(field, to).1);
+        }
+        self.matching((&first, &last), |term| {
+            from.as_ref().is_none_or(|(from, is_in)| *from != *term || *is_in)
+                && to.as_ref().is_none_or(|(to, is_in)| *to != *term || *is_in)
+        })
+    }
+
+    /// The terms most like one, each scored by its likeness, as rare as the most frequent of them.
+    pub(super) fn fuzzy(
+        &mut self,
+        term: &str,
+        similarity: f32,
+        field: u8,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let term = self.analyzer.normalized(term);
+        let sought: Vec<char> = term.chars().collect();
+        let allowed = match similarity {
+            s if s >= 1.0 => s.min(EDITS_MAX),
+            0.0 => 0.0,
+            s => ((1.0 - s) * sought.len() as f32).min(EDITS_MAX),
+        } as usize;
+        let mut near: HashMap<String, (usize, Postings<S::Id>)> = HashMap::new();
+        let (mut last, mut distance) = (String::new(), None);
+        let (from, to) = match allowed {
+            0 => key::term(field, &term),
+            _ => key::prefix(field, ""),
+        };
+        self.source.entries((&from, &to), &mut |entry, id| {
+            let Entry::Posting { term, frequency, norm, .. } = entry else { return };
+            if term != last || last.is_empty() {
+                term.clone_into(&mut last);
+                distance = edits(&sought, term, allowed);
+            }
+            let Some(distance) = distance else { return };
+            if !near.contains_key(term) {
+                near.insert(term.to_owned(), (distance, Vec::new()));
+            }
+            if let Some((_, postings)) = near.get_mut(term) {
+                postings.push((id, frequency, norm));
+            }
+        })?;
+        let postings: usize = near.values().map(|(_, postings)| postings.len()).sum();
+        self.source.check(postings * HIT_BYTES)?;
+        let likeness = |(found, (distance, postings)): (String, (usize, Postings<S::Id>))| {
+            let shorter = found.chars().count().min(sought.len()).max(1);
+            let like = if distance == 0 { 1.0 } else { 1.0 - distance as f32 / shorter as f32 };
+            (like.max(0.0), found, postings)
+        };
+        let mut near: Vec<_> = near.into_iter().map(likeness).collect();
+        near.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
+        near.truncate(FUZZY_TERMS_MAX);
+        let totals = self.totals_of(field)?;
+        let df = near.iter().map(|(_, _, postings)| postings.len()).max().unwrap_or(0);
+        let mut hits = Hits::new();
+        for (like, _, postings) in near {
+            let scorer = Scorer::new(totals, idf(totals.documents, df as u64), like);
+            for (id, frequency, norm) in postings {
+                *hits.entry(id).or_insert(0.0) += scorer.score(frequency as f32, norm);
+            }
+        }
+        Ok(hits)
+    }
+}

@@ -19,6 +19,7 @@ pub(crate) mod privileges;
 mod rows;
 mod schema;
 pub(crate) mod show;
+mod fulltext;
 mod upkeep;
 
 use std::collections::BTreeMap;
@@ -216,6 +217,7 @@ impl Procedures {
         names::add(&mut procedures);
         connections::add(&mut procedures);
         upkeep::add(&mut procedures);
+        fulltext::add(&mut procedures);
         procedures
     }
 

@@ -4,11 +4,13 @@
 //! transaction did before; it happens when that commits. Names that are not given are made of what
 //! the index or constraint is about, so that the same command makes the same name anywhere.
 
+mod fulltext;
 mod lookup;
 mod options;
 
 use std::sync::Arc;
 
+pub(crate) use fulltext::{CreateFulltext, analyzer, config, is_later_part, parts};
 pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
 pub(crate) use options::{index_config, index_provider};
 
@@ -29,6 +31,7 @@ use crate::result::Counters;
 #[derive(Debug, Clone)]
 pub(crate) enum SchemaCommand {
     Create(CreateRule),
+    CreateFulltext(CreateFulltext),
     CreateLookup(CreateLookup),
     Drop(DropRule),
 }
@@ -69,6 +72,10 @@ impl SchemaCommand {
                     if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
                 (operator, format!("{named}{ty} {}", described.pattern()))
             }
+            Self::CreateFulltext(c) => {
+                let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
+                ("CreateIndex", format!("{named}FULLTEXT {}", c.pattern()))
+            }
             Self::CreateLookup(c) => {
                 let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
                 ("CreateIndex", format!("{named}LOOKUP {}", Lookup::target(c.nodes)))
@@ -100,6 +107,7 @@ impl SchemaCommand {
         let row = Batch::empty(1);
         let name = match self {
             Self::Create(c) => c.name.as_ref(),
+            Self::CreateFulltext(c) => c.name.as_ref(),
             Self::CreateLookup(c) => c.name.as_ref(),
             Self::Drop(c) => Some(&c.name),
         };
@@ -112,6 +120,7 @@ impl SchemaCommand {
         };
         let options = match self {
             Self::Create(c) => c.options.as_ref(),
+            Self::CreateFulltext(c) => c.options.as_ref(),
             Self::CreateLookup(c) => c.options.as_ref(),
             Self::Drop(_) => None,
         };
@@ -121,6 +130,7 @@ impl SchemaCommand {
                 options.map_or(Ok(()), |options| options::check(&options, c.kind))?;
                 c.run(name.as_deref(), cx.update()?)
             }
+            Self::CreateFulltext(c) => c.run(name.as_deref(), options.as_ref(), cx.update()?),
             Self::CreateLookup(c) => c.run(name.as_deref(), options.as_ref()),
             Self::Drop(c) => c.run(name.as_deref().unwrap_or_default(), cx.update()?),
         }
@@ -175,16 +185,17 @@ impl Described<'_> {
 
     /// A name made of what it is about: FNV-1a of the description, which no version may change.
     fn generated(&self, salt: u32) -> String {
-        let text = format!(
-            "{}{}",
-            self.text(""),
-            if salt == 0 { String::new() } else { salt.to_string() }
-        );
-        let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         let what = if self.kind.is_constraint() { "constraint" } else { "index" };
-        format!("{what}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
+        generated(what, &self.text(""), salt)
     }
+}
+
+/// A name made of a description.
+fn generated(what: &str, text: &str, salt: u32) -> String {
+    let text = format!("{text}{}", if salt == 0 { String::new() } else { salt.to_string() });
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("{what}_{:08x}", (hash ^ (hash >> 32)) & 0xffff_ffff)
 }
 
 /// The name of a kind in `SHOW INDEXES` and `SHOW CONSTRAINTS`.
@@ -241,7 +252,7 @@ impl CreateRule {
                 .find(|name| rules.iter().all(|r| r.name != *name))
                 .unwrap_or_default(),
         };
-        graph.create_rule(&name, objects, &keys, self.kind).map_err(|e| {
+        graph.create_rule(&name, objects, &keys, self.kind, None).map_err(|e| {
             let mut error = QueryError::from(e);
             error.message =
                 format!("Unable to create {}: {}", described.text(&name), error.message);
@@ -341,7 +352,7 @@ impl CreateRule {
 impl DropRule {
     fn run(&self, name: &str, graph: &mut dyn Update) -> Result<Done, QueryError> {
         let rules = graph.schema_rules_to_change()?;
-        let found = rules.iter().find(|r| r.name == name);
+        let found = rules.iter().find(|r| r.name == name && !is_later_part(r));
         let found = match found {
             Some(rule) if !self.constraint && rule.kind.is_constraint() => {
                 if rule.kind.has_entries() {
@@ -377,6 +388,9 @@ impl DropRule {
             };
         }
         graph.drop_rule(name)?;
+        for part in parts(&rules, name).iter().filter(|part| is_later_part(part)) {
+            graph.drop_rule(&part.name)?;
+        }
         let mut done = Done::default();
         match self.constraint {
             true => done.counters.constraints_removed = 1,

@@ -11,16 +11,12 @@ use telar_graph::{ConstraintKind, IndexKind, PropertyType};
 use super::Binder;
 use crate::expr::Expr;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::schema::{CreateLookup, CreateRule, DropRule, SchemaCommand};
+use crate::schema::{CreateFulltext, CreateLookup, CreateRule, DropRule, SchemaCommand};
 use crate::value_type::ValueType;
 
 /// The error of a kind of index that Cypher has and Telar has not.
 fn unsupported(kind: ast::IndexKind) -> QueryError {
-    let instead = match kind {
-        ast::IndexKind::Fulltext => "use CONTAINS, which a TEXT index serves",
-        _ => "there is no substitute",
-    };
-    let message = format!("{} indexes are not supported: {instead}", kind.word());
+    let message = format!("{} indexes are not supported", kind.word());
     QueryError::compile(ErrorKind::NotSupported, "NotSupported", message)
 }
 
@@ -51,6 +47,20 @@ impl Binder<'_> {
         };
         let kind =
             kind.expect("INVARIANT: the parser gives LOOKUP, and nothing else, such a target");
+        if kind == IndexKind::Fulltext {
+            let mut names: Vec<Arc<str>> = Vec::new();
+            for label in labels {
+                if names.iter().any(|name| **name == *label.text) {
+                    let message = format!("`{}` is named twice", label.text);
+                    return Err(self.syntax("RepeatedLabelInSchema", message, label.span));
+                }
+                names.push(label.text.as_ref().into());
+            }
+            let (nodes, keys) = (*entity == EntityKind::Node, self.keys(keys)?);
+            let labels = names;
+            let create = CreateFulltext { name, if_not_exists, nodes, labels, keys, options };
+            return Ok(SchemaCommand::CreateFulltext(create));
+        }
         if let (1, [_, second, ..]) = (kind.capability().properties_max, &keys[..]) {
             let of = kind.name().to_lowercase();
             let message = format!("Only single property {of} indexes are supported");

@@ -21,7 +21,10 @@ use crate::function::{self, Moment};
 use crate::host::{ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
-use crate::schema::{LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, type_name};
+use crate::schema::{
+    LOOKUP_PROVIDER, Lookup, about, config, index_config, index_provider, is_later_part, parts,
+    type_name,
+};
 pub(crate) use servers::{databases, servers};
 
 type Returned = Result<Rows, QueryError>;
@@ -119,6 +122,7 @@ fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
         keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
     let keys = keys.join(", ");
     let kind = match rule.kind {
+        SchemaKind::Index(IndexKind::Fulltext) => return create_fulltext(rule, graph),
         SchemaKind::Index(kind) => {
             return format!("CREATE {} INDEX {name} FOR {pattern} ON ({keys})", kind.name());
         }
@@ -135,9 +139,44 @@ fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
     format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
 }
 
+/// The command that makes a full-text index.
+fn create_fulltext(rule: &SchemaRule, graph: &dyn Graph) -> String {
+    let Some(options) = &rule.fulltext else { return String::new() };
+    let (nodes, _, keys) = about(rule, graph);
+    let labels = fulltext_labels(rule, graph);
+    let labels: Vec<String> = labels.iter().map(|label| print::quoted(label)).collect();
+    let (name, labels) = (print::quoted(&options.of), labels.join("|"));
+    let (variable, pattern) = match nodes {
+        true => ("n", format!("(n:{labels})")),
+        false => ("r", format!("()-[r:{labels}]-()")),
+    };
+    let keys: Vec<String> =
+        keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
+    format!(
+        "CREATE FULLTEXT INDEX {name} FOR {pattern} ON EACH [{}] OPTIONS {}",
+        keys.join(", "),
+        crate::literal(&rule_options(rule))
+    )
+}
+
+/// The labels, or types, of all parts of a full-text index.
+fn fulltext_labels(rule: &SchemaRule, graph: &dyn Graph) -> Vec<String> {
+    let rules = graph.schema_rules();
+    parts(&rules, &rule.name).into_iter().map(|part| about(part, graph).1).collect()
+}
+
+/// The column `options`.
+fn rule_options(rule: &SchemaRule) -> Value {
+    let settings = match &rule.fulltext {
+        Some(options) => config(options),
+        None => index_config(rule.kind),
+    };
+    index_options(index_provider(rule.kind), settings)
+}
+
 fn sorted_rules(graph: &dyn Graph, wanted: impl Fn(&SchemaRule) -> bool) -> Vec<SchemaRule> {
     let mut rules = graph.schema_rules();
-    rules.retain(wanted);
+    rules.retain(|rule| !is_later_part(rule) && wanted(rule));
     rules.sort_by(|a, b| a.name.cmp(&b.name));
     rules
 }
@@ -191,6 +230,10 @@ fn index_options(provider: &str, config: Value) -> Value {
 
 fn index_row(rule: &SchemaRule, graph: &dyn Graph) -> Vec<Value> {
     let (nodes, label, keys) = about(rule, graph);
+    let labels = match rule.fulltext {
+        Some(_) => fulltext_labels(rule, graph),
+        None => vec![label],
+    };
     let (state, percent) = match rule.state {
         IndexState::Online => ("ONLINE", 100.0),
         IndexState::Building { done, total } => {
@@ -205,14 +248,14 @@ fn index_row(rule: &SchemaRule, graph: &dyn Graph) -> Vec<Value> {
         percent.into(),
         rule.kind.index().map(IndexKind::name).into(),
         entity(nodes).into(),
-        Value::list([label]),
+        Value::list(labels),
         Value::list(keys),
         index_provider(rule.kind).into(),
         rule.kind.is_constraint().then_some(rule.name.as_str()).into(),
         Value::Null,
         Value::Null,
         Value::Null,
-        index_options(index_provider(rule.kind), index_config(rule.kind)),
+        rule_options(rule),
         "".into(),
         create_statement(rule, graph).into(),
     ]

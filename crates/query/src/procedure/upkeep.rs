@@ -182,7 +182,8 @@ fn counts(graph: &dyn Graph) -> Result<Value, QueryError> {
     let edges = found.edges();
     let labels = used(graph.label_names(), found.vertices_by_label).map(one("label"));
     let types = used(graph.edge_type_names(), found.edges_by_type).map(one("relationshipType"));
-    let rules = graph.schema_rules();
+    let mut rules = graph.schema_rules();
+    rules.retain(|rule| !crate::schema::is_later_part(rule));
     let rule =
         |rule: &telar_graph::SchemaRule| Value::map([("name", Value::from(rule.name.as_str()))]);
     let (indexes, constraints): (Vec<_>, Vec<_>) =

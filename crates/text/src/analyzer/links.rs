@@ -22,7 +22,7 @@ fn is_host(text: &str) -> bool {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    let is_number = text.split('.').all(|part| part.parse::<u8>().is_ok());
+    let is_number = text.split('.').filter(|part| part.parse::<u8>().is_ok()).count() == 4;
     text.split('.').all(is_label)
         && (top.len() >= 2 && top.chars().all(char::is_alphabetic) || is_number)
 }

@@ -91,7 +91,8 @@ pub struct Search<'s, S> {
     totals: Option<Vec<Totals>>,
 }
 
-/// The hits of a query, the best first; of equals the one with the smaller number.
+/// The best hits of a query, so many at most, the best first; of equals the one with the smaller
+/// number.
 ///
 /// # Errors
 /// If the source fails, or the query has a part that cannot be answered.
@@ -100,12 +101,20 @@ pub fn search<S: Source>(
     fields: &[&str],
     analyzer: Analyzer,
     query: &Clause,
+    most: usize,
 ) -> Result<Vec<(S::Id, f32)>, Failure<S::Error>> {
     let mut search = Search { source, fields, analyzer, totals: None };
     let hits = search.hits(query)?.unwrap_or_default();
     search.source.check(hits.len() * HIT_BYTES)?;
     let mut hits: Vec<_> = hits.into_iter().collect();
-    hits.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let order = |a: &(S::Id, f32), b: &(S::Id, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if most < hits.len() {
+        if most > 0 {
+            hits.select_nth_unstable_by(most - 1, order);
+        }
+        hits.truncate(most);
+    }
+    hits.sort_unstable_by(order);
     Ok(hits)
 }
 

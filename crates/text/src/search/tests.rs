@@ -1,0 +1,190 @@
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::key;
+use crate::query::parse;
+
+/// Documents in memory: texts by field.
+#[derive(Default)]
+struct Plain {
+    documents: Vec<Vec<Vec<&'static str>>>,
+    keys: BTreeMap<Vec<u8>, Vec<usize>>,
+    most: Option<usize>,
+}
+
+const FIELDS: [&str; 2] = ["title", "body"];
+
+impl Plain {
+    fn of(documents: &[(&'static str, &'static str)]) -> Self {
+        let mut plain = Self::default();
+        for (id, (title, body)) in documents.iter().enumerate() {
+            let texts: Vec<Vec<&str>> =
+                [title, body].map(|t| if t.is_empty() { vec![] } else { vec![*t] }).to_vec();
+            for (field, texts) in texts.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
+                key::for_each_key(Analyzer::default(), field as u8, texts, |key| {
+                    plain.keys.entry(key.to_vec()).or_default().push(id);
+                });
+            }
+            plain.documents.push(texts);
+        }
+        plain
+    }
+
+    fn hits(&mut self, query: &str) -> Vec<usize> {
+        let clause = parse(query).unwrap();
+        let found = search(self, &FIELDS, Analyzer::default(), &clause, usize::MAX);
+        let mut found: Vec<usize> = found.unwrap().into_iter().map(|(id, _)| id).collect();
+        found.sort_unstable();
+        found
+    }
+}
+
+impl Source for Plain {
+    type Id = usize;
+    type Error = &'static str;
+
+    fn entries(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        f: &mut dyn FnMut(Entry<'_>, usize),
+    ) -> Result<(), &'static str> {
+        for (key, ids) in self.keys.range(from.to_vec()..to.to_vec()) {
+            let entry = Entry::decode(key).ok_or("no key")?;
+            ids.iter().for_each(|id| f(entry, *id));
+        }
+        Ok(())
+    }
+
+    fn totals(&mut self) -> Result<Vec<Totals>, &'static str> {
+        let mut totals = vec![Totals::default(); FIELDS.len()];
+        for document in &self.documents {
+            for (of, texts) in totals.iter_mut().zip(document) {
+                let terms = Analyzer::default().tokens(texts).len() as u64;
+                of.documents += u64::from(terms > 0);
+                of.terms += terms;
+            }
+        }
+        Ok(totals)
+    }
+
+    fn texts(&mut self, id: usize, field: u8) -> Result<Vec<String>, &'static str> {
+        let texts = &self.documents[id][usize::from(field)];
+        Ok(texts.iter().map(|text| (*text).to_owned()).collect())
+    }
+
+    fn check(&mut self, bytes: usize) -> Result<(), &'static str> {
+        if self.most.is_some_and(|most| bytes > most) { Err("too many") } else { Ok(()) }
+    }
+}
+
+fn library() -> Plain {
+    Plain::of(&[
+        ("The quick fox", "jumps over the lazy dog"),
+        ("The lazy fox", "sleeps"),
+        ("A dog's life", "the dog barks at the quick quick cat"),
+        ("", "Foxes and cats"),
+        ("quick", ""),
+    ])
+}
+
+#[test]
+fn queries_find_what_they_say() {
+    let mut plain = library();
+    let cases: [(&str, &[usize]); 40] = [
+        ("fox", &[0, 1]),
+        ("FOX dog", &[0, 1, 2]),
+        ("fox AND lazy", &[0, 1]),
+        ("title:fox AND title:lazy", &[1]),
+        ("title:(fox lazy)", &[0, 1]),
+        ("+fox -lazy", &[]),
+        ("quick -fox", &[2, 4]),
+        ("NOT fox", &[]),
+        ("*:* -fox", &[2, 3, 4]),
+        ("*", &[0, 1, 2, 3, 4]),
+        ("title:*", &[0, 1, 2, 4]),
+        ("fox*", &[0, 1, 3]),
+        ("fo?", &[0, 1]),
+        ("*s", &[0, 1, 2, 3]),
+        ("F*s", &[3]),
+        ("fxo~", &[0, 1]),
+        ("fxo~1", &[0, 1]),
+        ("cut~1", &[2]),
+        ("fox~0", &[0, 1]),
+        ("\"lazy dog\"", &[0]),
+        ("\"dog lazy\"", &[]),
+        ("\"dog lazy\"~1", &[]),
+        ("\"dog lazy\"~2", &[0]),
+        ("\"jumps dog\"~2", &[]),
+        ("\"jumps dog\"~3", &[0]),
+        ("\"quick quick\"", &[2]),
+        ("\"fox fox\"~5", &[]),
+        ("\"fox\"", &[0, 1]),
+        ("/[dl]a?o?[gz]y?/", &[0, 1, 2]),
+        ("title:[lazy TO quick]", &[0, 1, 2, 4]),
+        ("title:{lazy TO quick}", &[2]),
+        ("body:[* TO barks]", &[2, 3]),
+        ("body:{sleeps TO *]", &[0, 2]),
+        ("other:fox", &[]),
+        ("fox OR other:fox", &[0, 1]),
+        ("fox AND ...", &[0, 1]),
+        ("...", &[]),
+        ("(fox AND lazy) OR barks", &[0, 1, 2]),
+        ("life AND (cat OR fox)", &[2]),
+        ("dog-barks", &[0, 2]),
+    ];
+    for (query, expected) in cases {
+        assert_eq!(plain.hits(query), expected, "{query}");
+    }
+}
+
+fn scores(query: &str) -> Vec<(usize, f32)> {
+    let mut plain = library();
+    search(&mut plain, &FIELDS, Analyzer::default(), &parse(query).unwrap(), usize::MAX).unwrap()
+}
+
+fn close(found: &[(usize, f32)], expected: &[(usize, f32)]) {
+    assert_eq!(found.len(), expected.len(), "{found:?}");
+    for (a, b) in found.iter().zip(expected) {
+        assert!(a.0 == b.0 && (a.1 - b.1).abs() < 1e-5, "{found:?} {expected:?}");
+    }
+}
+
+/// By hand: four documents have a title, of 3, 3, 3 and 1 words.
+#[test]
+fn scores_are_bm25() {
+    let idf = |df: f32| (1.0 + (4.0 - df + 0.5) / (df + 0.5)).ln();
+    let term = |idf: f32, tf: f32, length: f32| {
+        idf * tf / (tf + 1.2 * (0.25 + 0.75 * length / 2.5))
+    };
+    let (short, long) = (term(idf(2.0), 1.0, 1.0), term(idf(2.0), 1.0, 3.0));
+    close(&scores("title:quick"), &[(4, short), (0, long)]);
+    close(&scores("title:quick^2"), &[(4, 2.0 * short), (0, 2.0 * long)]);
+    close(&scores("title:\"lazy fox\""), &[(1, term(idf(1.0) + idf(2.0), 1.0, 3.0))]);
+    let quick_fox = [(0, 2.0 * long), (4, short), (1, long)];
+    close(&scores("title:(quick fox)"), &quick_fox);
+    close(&scores("title:f*"), &[(0, 1.0), (1, 1.0)]);
+    close(&scores("*:*^3"), &[(0, 3.0), (1, 3.0), (2, 3.0), (3, 3.0), (4, 3.0)]);
+    // Two words of 5, one edit of three letters.
+    close(&scores("title:fix~1"), &[(0, long * (2.0 / 3.0)), (1, long * (2.0 / 3.0))]);
+}
+
+#[test]
+fn the_best_come_first_and_no_more_than_asked() {
+    let mut plain = library();
+    let query = parse("quick lazy").unwrap();
+    let all = search(&mut plain, &FIELDS, Analyzer::default(), &query, usize::MAX).unwrap();
+    assert!(all.windows(2).all(|pair| pair[0].1 >= pair[1].1));
+    for most in 0..=all.len() + 1 {
+        let some = search(&mut plain, &FIELDS, Analyzer::default(), &query, most).unwrap();
+        assert_eq!(some, all[..most.min(all.len())]);
+    }
+}
+
+#[test]
+fn what_the_source_refuses_ends_the_search() {
+    let mut plain = Plain { most: Some(HIT_BYTES), ..library() };
+    let found = search(&mut plain, &FIELDS, Analyzer::default(), &parse("fox").unwrap(), 10);
+    assert_eq!(found, Err(Failure::Source("too many")));
+    let found = search(&mut library(), &FIELDS, Analyzer::default(), &parse("/(/").unwrap(), 10);
+    assert!(matches!(found, Err(Failure::Query(why)) if why.contains("/(/")));
+}

@@ -2,8 +2,8 @@
 
 use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, FulltextOptions, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind, SchemaRule,
-    Update, Value, VertexId,
+    EdgeId, EdgeTypeId, FulltextOptions, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind,
+    SchemaRule, Update, Value, VertexId,
 };
 
 use crate::{PlainGraph, PlainVertex, Properties};

@@ -13,13 +13,13 @@ mod changes;
 mod connections;
 mod counts;
 mod describe;
+mod fulltext;
 mod meta;
 mod names;
 pub(crate) mod privileges;
 mod rows;
 mod schema;
 pub(crate) mod show;
-mod fulltext;
 mod upkeep;
 
 use std::collections::BTreeMap;

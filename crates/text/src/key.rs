@@ -127,12 +127,7 @@ pub fn version(bytes: &[u8]) -> Option<(u8, Fingerprint)> {
 }
 
 /// Calls `f` with each key of a field of a document, in no order.
-pub fn for_each_key(
-    analyzer: Analyzer,
-    field: u8,
-    texts: &[&str],
-    mut f: impl FnMut(&[u8]),
-) {
+pub fn for_each_key(analyzer: Analyzer, field: u8, texts: &[&str], mut f: impl FnMut(&[u8])) {
     let tokens = analyzer.tokens(texts);
     let fingerprint = fingerprint(texts.iter().copied());
     let mut key = vec![field + 1, 0];
@@ -225,7 +220,13 @@ mod tests {
             assert_eq!(version(&key), Some((2, fingerprint(texts))));
             let ((from, to), all) = match Entry::decode(&key).unwrap() {
                 Entry::Posting { term: text, frequency, .. } => {
-                    let times = if text == "x" { 300 } else if text == "fuchs" { 2 } else { 1 };
+                    let times = if text == "x" {
+                        300
+                    } else if text == "fuchs" {
+                        2
+                    } else {
+                        1
+                    };
                     assert_eq!(frequency, times, "{text}");
                     (term(2, text), prefix(2, ""))
                 }

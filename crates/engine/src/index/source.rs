@@ -200,7 +200,6 @@ impl<'a> Source<'a> {
         }
         definition.key(|key| self.vertex_value(v, key, ts))
     }
-
 }
 
 /// Reads of one index's objects.

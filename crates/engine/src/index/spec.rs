@@ -4,8 +4,8 @@ use smallvec::SmallVec;
 use telar_graph::codec::put_varint;
 use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{
-    ConstraintKind, EdgeTypeId, FulltextOptions, IndexId, IndexKind, IndexState, LabelId, PropertyKeyId,
-    PropertyType, SchemaKind, Value,
+    ConstraintKind, EdgeTypeId, FulltextOptions, IndexId, IndexKind, IndexState, LabelId,
+    PropertyKeyId, PropertyType, SchemaKind, Value,
 };
 
 use super::key::SortKey;
@@ -346,9 +346,7 @@ mod tests {
             (definition(IndexKind::Point, edges), &[1, b'i', 7, 2, 2, 2, 0xAC, 2, 5]),
             (
                 definition(IndexKind::Fulltext, vertices),
-                &[
-                    1, b'i', 8, 1, 4, 2, 0xAC, 2, 5, 3, b'c', b'j', b'k', 1, b'j', 1, 1, 1, 3,
-                ],
+                &[1, b'i', 8, 1, 4, 2, 0xAC, 2, 5, 3, b'c', b'j', b'k', 1, b'j', 1, 1, 1, 3],
             ),
             (definition(ConstraintKind::Unique, edges), &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5]),
             (definition(ConstraintKind::Exists, vertices), &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5]),

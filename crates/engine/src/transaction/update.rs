@@ -3,7 +3,8 @@
 use telar_graph::name::NameKind;
 use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, FulltextOptions, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value, VertexId,
+    EdgeId, EdgeTypeId, FulltextOptions, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value,
+    VertexId,
 };
 
 use super::Transaction;

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
 use telar_graph::view::IndexedObject;
 use telar_graph::{
-    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, FulltextOptions, Graph, IndexId,
-    IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaKind,
-    SchemaRule, Statistics, Update, Value, VertexId, View,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, FulltextOptions,
+    Graph, IndexId, IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema,
+    SchemaKind, SchemaRule, Statistics, Update, Value, VertexId, View,
 };
 
 /// A snapshot that counts.

@@ -12,8 +12,8 @@ use telar_graph::update::IndexedObjects;
 use telar_graph::value::heap_bytes_of;
 use telar_graph::view::IndexedObject;
 use telar_graph::{
-    Column, Direction, EdgeTypeId, Expansion, IndexUnavailable, LabelId, PropertyKeyId, ReadError,
-    SchemaRule, Value, VertexId, EdgeId,
+    Column, Direction, EdgeId, EdgeTypeId, Expansion, IndexUnavailable, LabelId, PropertyKeyId,
+    ReadError, SchemaRule, Value, VertexId,
 };
 use telar_text::key::{self, Entry};
 use telar_text::score::Totals;
@@ -54,8 +54,7 @@ pub(super) fn add(procedures: &mut Procedures) {
         &[],
         |_, _| Ok(Rows::new()),
     );
-    procedures
-        .add("db.index.fulltext.awaitEventuallyConsistentIndexRefresh", Arc::new(shown));
+    procedures.add("db.index.fulltext.awaitEventuallyConsistentIndexRefresh", Arc::new(shown));
 }
 
 /// `db.index.fulltext.queryNodes`, or of relationships.
@@ -497,9 +496,10 @@ impl Read<'_, '_> {
     fn prepare(&mut self) -> Result<(), QueryError> {
         for part in self.parts {
             let empty: &[u8] = &[];
-            let read = self.call.graph().fulltext_entries(part.id, empty..empty, &mut |_, _| {
-                ControlFlow::Break(())
-            });
+            let read = self
+                .call
+                .graph()
+                .fulltext_entries(part.id, empty..empty, &mut |_, _| ControlFlow::Break(()));
             match read {
                 Ok(()) => {}
                 Err(error) if can_be_scanned(&error) => {

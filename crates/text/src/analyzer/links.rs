@@ -4,7 +4,8 @@
 pub(super) fn for_each(text: &str, urls: bool, emails: bool, f: &mut dyn FnMut(&str)) {
     let between = |c: char| c.is_whitespace() || matches!(c, '<' | '>' | '"' | '(' | ')' | '|');
     for piece in text.split(between) {
-        let piece = piece.trim_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '\''));
+        let piece =
+            piece.trim_matches(|c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '\''));
         let email = piece.strip_prefix("mailto:").unwrap_or(piece);
         if emails && is_email(email) {
             f(email);

@@ -11,8 +11,8 @@ use std::borrow::Cow;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_segmentation::UnicodeSegmentation;
 
-use list::{Recipe, Tokenizer};
 pub use list::{ALL, DEFAULT, Description};
+use list::{Recipe, Tokenizer};
 
 /// Longest token of a tokenizer that divides words, in characters; longer ones are cut into pieces.
 const TOKEN_CHARS_MAX: usize = 255;

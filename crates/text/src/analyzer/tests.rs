@@ -11,7 +11,19 @@ fn analyzers_divide_text() {
     let cases: [(&str, &[&str]); 9] = [
         (
             "standard-no-stop-words",
-            &["the", "quick", "brown", "fox's", "3.14", "e", "mail", "bob", "example.com", "a", "b"],
+            &[
+                "the",
+                "quick",
+                "brown",
+                "fox's",
+                "3.14",
+                "e",
+                "mail",
+                "bob",
+                "example.com",
+                "a",
+                "b",
+            ],
         ),
         ("standard", &["quick", "brown", "fox's", "3.14", "e", "mail", "bob", "example.com", "b"]),
         ("english", &["quick", "brown", "fox", "3.14", "e", "mail", "bob", "example.com", "b"]),
@@ -40,14 +52,15 @@ fn analyzers_divide_text() {
 fn languages_have_their_letters() {
     assert_eq!(terms("german", "Häuser Haus"), ["haus", "haus"]);
     assert_eq!(terms("english", "running runs"), ["run", "run"]);
-    assert_eq!(terms("standard-folding", "Crème Straße Ærø Łódź"), [
-        "creme", "strasse", "aero", "lodz"
-    ]);
+    assert_eq!(
+        terms("standard-folding", "Crème Straße Ærø Łódź"),
+        ["creme", "strasse", "aero", "lodz"]
+    );
     assert_eq!(terms("cjk", "日本語 Text 東 ｶﾞ"), ["日本", "本語", "text", "東", "ガ"]);
-    assert_eq!(terms("url", "see https://Telar.dev/a?b or a.b, 10.0.0.1:80"), [
-        "https://telar.dev/a?b",
-        "10.0.0.1:80"
-    ]);
+    assert_eq!(
+        terms("url", "see https://Telar.dev/a?b or a.b, 10.0.0.1:80"),
+        ["https://telar.dev/a?b", "10.0.0.1:80"]
+    );
     assert_eq!(terms("standard", "don’t İstanbul"), ["don’t", "istanbul"]);
 }
 

@@ -25,7 +25,12 @@ pub(super) enum Token {
     Wildcard(Vec<Piece>),
     Quoted(String),
     Regex(String),
-    Range { from: Option<String>, from_included: bool, to: Option<String>, to_included: bool },
+    Range {
+        from: Option<String>,
+        from_included: bool,
+        to: Option<String>,
+        to_included: bool,
+    },
     End,
 }
 

@@ -114,7 +114,9 @@ impl Regex {
         while let Some(c) = chars.next() {
             match c {
                 '\\' => match chars.next() {
-                    Some(c) if c.is_ascii_alphanumeric() && !"dDwWsS".contains(c) => pattern.push(c),
+                    Some(c) if c.is_ascii_alphanumeric() && !"dDwWsS".contains(c) => {
+                        pattern.push(c)
+                    }
                     Some(c) if c.is_ascii() => {
                         pattern.push('\\');
                         pattern.push(c);

@@ -153,9 +153,8 @@ fn close(found: &[(usize, f32)], expected: &[(usize, f32)]) {
 #[test]
 fn scores_are_bm25() {
     let idf = |df: f32| (1.0 + (4.0 - df + 0.5) / (df + 0.5)).ln();
-    let term = |idf: f32, tf: f32, length: f32| {
-        idf * tf / (tf + 1.2 * (0.25 + 0.75 * length / 2.5))
-    };
+    let term =
+        |idf: f32, tf: f32, length: f32| idf * tf / (tf + 1.2 * (0.25 + 0.75 * length / 2.5));
     let (short, long) = (term(idf(2.0), 1.0, 1.0), term(idf(2.0), 1.0, 3.0));
     close(&scores("title:quick"), &[(4, short), (0, long)]);
     close(&scores("title:quick^2"), &[(4, 2.0 * short), (0, 2.0 * long)]);

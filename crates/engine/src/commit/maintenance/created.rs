@@ -65,12 +65,7 @@ impl Created<'_> {
     }
 
     /// Every key of such a vertex.
-    pub(super) fn vertex_keys(
-        &self,
-        label: LabelId,
-        write: &StateWrite,
-        near: &mut usize,
-    ) -> Keys {
+    pub(super) fn vertex_keys(&self, label: LabelId, write: &StateWrite, near: &mut usize) -> Keys {
         if !self.source.has_label(&self.index.holders, label, write.state) {
             return Keys::new();
         }

@@ -248,7 +248,7 @@ fn constraint_that_does_not_hold_is_not_made() {
 fn what_is_not_supported_says_what_is() {
     let db = telar_db::open_in_memory().unwrap();
     for text in [
-        "CREATE FULLTEXT INDEX f FOR (n:A) ON EACH [n.x]",
+        "CREATE VECTOR INDEX f FOR (n:A) ON (n.x)",
         "CREATE CONSTRAINT FOR (n:A) REQUIRE n.x IS :: LIST<STRING NOT NULL>",
     ] {
         assert_eq!(refused(&db, text).kind, ErrorKind::NotSupported, "{text}");

@@ -5,7 +5,7 @@
 //!  length    field+1 ·        0 · length (4)       · fingerprint     one per field of a document
 //! ```
 //!
-//! Keys compare as bytes: by field, then term. The *fingerprint* (5 bytes) is a hash of the text.
+//! Keys compare as bytes: by field, then term. Numbers are little endian: their order is of no use. The *fingerprint* (5 bytes) is a hash of the text.
 //! It says which version of the text a posting was made of, so that a posting is checked against
 //! the text of a snapshot by one hash, without analysis. The *norm* is the length of the field in
 //! one byte, as in Lucene (`score.rs`). An index keeps keys up to 16 bytes in one word.
@@ -96,12 +96,12 @@ impl<'k> Entry<'k> {
         let mut after = rest.get(end + 1..).unwrap_or_default().iter().copied();
         let mut byte = || after.next().unwrap_or(0);
         if term.is_empty() {
-            let length = u32::from_be_bytes([byte(), byte(), byte(), byte()]);
+            let length = u32::from_le_bytes([byte(), byte(), byte(), byte()]);
             let fingerprint = std::array::from_fn(|_| byte());
             return Some(Self::Length { field, length, fingerprint });
         }
         let frequency = match byte() {
-            LONG_FREQUENCY => u32::from_be_bytes([byte(), byte(), byte(), byte()]),
+            LONG_FREQUENCY => u32::from_le_bytes([byte(), byte(), byte(), byte()]),
             short => short.into(),
         };
         let norm = byte();
@@ -131,7 +131,7 @@ pub fn for_each_key(analyzer: Analyzer, field: u8, texts: &[&str], mut f: impl F
     let tokens = analyzer.tokens(texts);
     let fingerprint = fingerprint(texts.iter().copied());
     let mut key = vec![field + 1, 0];
-    key.extend_from_slice(&(tokens.len() as u32).to_be_bytes());
+    key.extend_from_slice(&(tokens.len() as u32).to_le_bytes());
     key.extend_from_slice(&fingerprint);
     f(&key);
     let norm = score::norm(tokens.len() as u32);
@@ -148,7 +148,7 @@ pub fn for_each_key(analyzer: Analyzer, field: u8, texts: &[&str], mut f: impl F
             Ok(short) if short != LONG_FREQUENCY => key.push(short),
             _ => {
                 key.push(LONG_FREQUENCY);
-                key.extend_from_slice(&frequency.to_be_bytes());
+                key.extend_from_slice(&frequency.to_le_bytes());
             }
         }
         key.push(norm);
@@ -208,7 +208,7 @@ mod tests {
         let print = fingerprint(["Ab ab"]);
         assert_eq!(print, [233, 27, 15, 233, 21]);
         let [length, posting] = &keys(&["Ab ab"])[..] else { panic!("two keys") };
-        assert_eq!(*length, [&[3, 0, 0, 0, 0, 2][..], &print[..]].concat());
+        assert_eq!(*length, [&[3, 0, 2, 0, 0, 0][..], &print[..]].concat());
         assert_eq!(*posting, [&[3, b'a', b'b', 0, 2, 2][..], &print[..]].concat());
     }
 

@@ -121,7 +121,7 @@ mod tests {
 
     fn key(length: u32) -> SortKey {
         let mut bytes = vec![1, 0];
-        bytes.extend_from_slice(&length.to_be_bytes());
+        bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(&[1, 2, 3, 4, 5]);
         SortKey::from_bytes(&bytes)
     }

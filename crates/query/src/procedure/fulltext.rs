@@ -419,7 +419,7 @@ fn texts_of(value: &Value) -> Option<Vec<String>> {
         _ => None,
     };
     match value {
-        Value::List(list) if list.len() > 0 => list.iter().map(text).collect(),
+        Value::List(list) if !list.is_empty() => list.iter().map(text).collect(),
         value => text(value).map(|text| vec![text]),
     }
 }

@@ -81,6 +81,9 @@ impl<E> From<E> for Failure<E> {
 /// Hits with their scores.
 type Hits<I> = HashMap<I, f32>;
 
+/// Hits with their scores, in order.
+pub type Ranked<I> = Vec<(I, f32)>;
+
 type Found<S> = Result<Option<Hits<<S as Source>::Id>>, Failure<<S as Source>::Error>>;
 
 /// A search: the index, its fields, and how the words of the query are divided.
@@ -102,7 +105,7 @@ pub fn search<S: Source>(
     analyzer: Analyzer,
     query: &Clause,
     most: usize,
-) -> Result<Vec<(S::Id, f32)>, Failure<S::Error>> {
+) -> Result<Ranked<S::Id>, Failure<S::Error>> {
     let mut search = Search { source, fields, analyzer, totals: None };
     let hits = search.hits(query)?.unwrap_or_default();
     search.source.check(hits.len() * HIT_BYTES)?;

@@ -30,7 +30,7 @@ impl EntryKind for Fulltext {
 fn texts_of(value: &Value) -> Option<SmallVec<[&str; 1]>> {
     match value {
         Value::String(text) => Some(SmallVec::from_elem(&**text, 1)),
-        Value::List(list) if list.len() > 0 => list
+        Value::List(list) if !list.is_empty() => list
             .iter()
             .map(|item| match item {
                 Value::String(text) => Some(&**text),

@@ -171,7 +171,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..24)
 }
 
-/// The value of a text: a string, or a list of words where `as_list` says so; null if there is none.
+/// The value of a text: a string, a list if it has three words, null if it has none.
 fn literal(text: &[&str]) -> String {
     match text {
         [] => "null".to_owned(),

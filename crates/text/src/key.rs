@@ -5,10 +5,11 @@
 //!  length    field+1 ·        0 · length (4)       · fingerprint     one per field of a document
 //! ```
 //!
-//! Keys compare as bytes: by field, then term. Numbers are little endian: their order is of no use. The *fingerprint* (5 bytes) is a hash of the text.
-//! It says which version of the text a posting was made of, so that a posting is checked against
-//! the text of a snapshot by one hash, without analysis. The *norm* is the length of the field in
-//! one byte, as in Lucene (`score.rs`). An index keeps keys up to 16 bytes in one word.
+//! Keys compare as bytes: by field, then term. Numbers are little endian: their order is of no use.
+//! The *fingerprint* (5 bytes) is a hash of the text. It says which version of the text a posting
+//! was made of, so that a posting is checked against the text of a snapshot by one hash, without
+//! analysis. The *norm* is the length of the field in one byte, as in Lucene (`score.rs`). An index
+//! keeps keys up to 16 bytes in one word.
 //!
 //! Two texts of one object that share a fingerprint would be taken for each other: a matter of
 //! 2^-40 for each posting that is obsolete and not yet dropped.
@@ -19,9 +20,6 @@ use std::collections::HashMap;
 
 use crate::analyzer::Analyzer;
 use crate::score;
-
-/// Greatest number of fields of an index.
-pub const FIELDS_MAX: usize = 254;
 
 /// Bytes of a fingerprint.
 const FINGERPRINT_BYTES: usize = 5;

@@ -1,3 +1,5 @@
+//! Analyzers divide text as those of Neo4j do.
+
 use super::*;
 
 fn terms(analyzer: &str, text: &str) -> Vec<String> {

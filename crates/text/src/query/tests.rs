@@ -1,3 +1,5 @@
+//! What is read of queries, and what is refused.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Hits and scores over a few documents, by hand.
+
 use std::collections::BTreeMap;
 
 use super::*;

@@ -30,6 +30,15 @@ impl Floats<'_> {
         self.len() == 0
     }
 
+    /// Bytes of the numbers.
+    #[must_use]
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::F32(all) => size_of_val(all),
+            Self::F64(all) => size_of_val(all),
+        }
+    }
+
     /// The list as a value. Cost: 24 bytes and a conversion for each number.
     #[must_use]
     pub fn to_value(self) -> Value {
@@ -88,6 +97,36 @@ impl FloatBlock {
             }
         }
         if length == 0 { None } else { Some(Self::packed(length, all)) }
+    }
+
+    /// A block of lists of `length` numbers each, which must divide their count; `None` if it does
+    /// not.
+    #[must_use]
+    pub fn of_numbers(length: usize, numbers: Vec<f64>) -> Option<Self> {
+        let divides = length > 0 && numbers.len().is_multiple_of(length);
+        divides.then(|| Self::packed(length, numbers))
+    }
+
+    /// A block of copies of these lists; `None` if there are none, or they are of several lengths.
+    #[must_use]
+    pub fn copied<'b>(lists: impl Iterator<Item = Floats<'b>> + Clone) -> Option<Self> {
+        let length = lists.clone().next()?.len();
+        if lists.clone().any(|list| list.len() != length) {
+            return None;
+        }
+        let numbers = match lists.clone().all(|list| matches!(list, Floats::F32(_))) {
+            true => {
+                let mut all = Vec::new();
+                for list in lists {
+                    if let Floats::F32(list) = list {
+                        all.extend_from_slice(list);
+                    }
+                }
+                Numbers::F32(all.into())
+            }
+            false => Numbers::F64(lists.flat_map(Floats::to_f64).collect()),
+        };
+        Some(Self { length, numbers })
     }
 
     fn packed(length: usize, all: Vec<f64>) -> Self {
@@ -212,7 +251,8 @@ impl FloatLists {
     }
 
     /// The list in a row, or null, as a value.
-    pub(super) fn value(&self, row: usize) -> Value {
+    #[must_use]
+    pub fn value(&self, row: usize) -> Value {
         self.get(row).map_or(Value::Null, Floats::to_value)
     }
 
@@ -230,7 +270,8 @@ impl FloatLists {
         self.places.extend(lists.map(|list| list.map(|list| (number, list))));
     }
 
-    pub(super) fn push_nulls(&mut self, count: usize) {
+    /// Appends so many nulls.
+    pub fn push_nulls(&mut self, count: usize) {
         self.places.extend(std::iter::repeat_n(None, count));
     }
 
@@ -239,8 +280,19 @@ impl FloatLists {
         self.places.reserve(rows);
     }
 
+    /// Appends the row of another one.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    pub fn push_from(&mut self, other: &Self, row: usize) {
+        let place = other.places.get(row);
+        let moved =
+            place.map(|(block, list)| (self.number_of(&other.blocks[block as usize]), list));
+        self.places.push(moved);
+    }
+
     /// Appends the rows of another one.
-    pub(super) fn append(&mut self, other: &Self) {
+    pub fn append(&mut self, other: &Self) {
         let numbers: Vec<u32> = other.blocks.iter().map(|block| self.number_of(block)).collect();
         let moved = |(block, list): (u32, u32)| (numbers[block as usize], list);
         self.places.extend(other.places.iter().map(|place| place.map(moved)));
@@ -299,11 +351,21 @@ impl FloatLists {
         few
     }
 
-    pub(super) fn gather(&self, rows: &[u32]) -> Self {
+    /// The rows with these numbers, in this order.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[must_use]
+    pub fn gather(&self, rows: &[u32]) -> Self {
         self.with_places(self.places.gather(rows))
     }
 
-    pub(super) fn slice(&self, from: usize, to: usize) -> Self {
+    /// The rows `from..to`.
+    ///
+    /// # Panics
+    /// If there are no such rows.
+    #[must_use]
+    pub fn slice(&self, from: usize, to: usize) -> Self {
         self.with_places(self.places.slice(from, to))
     }
 

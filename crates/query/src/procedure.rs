@@ -20,6 +20,7 @@ mod rows;
 mod schema;
 pub(crate) mod show;
 mod upkeep;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -216,6 +217,7 @@ impl Procedures {
         names::add(&mut procedures);
         connections::add(&mut procedures);
         upkeep::add(&mut procedures);
+        vectors::add(&mut procedures);
         procedures
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use common::rows;
+use common::{database, rows};
 use telar_db::column::Column;
 use telar_db::query::procedure::{Chunk, Field, Mode, RowBatch, RowSource, known};
 use telar_db::query::result::Counters;
@@ -468,4 +468,62 @@ fn rows_of_built_in_procedures_have_their_columns() {
         }
     }
     assert!(called > 15, "{called}");
+}
+
+#[test]
+fn vectors_are_set_in_32_bits() {
+    let db = database("CREATE (:N {i: 1})-[:R {i: 1}]->(:N {i: 2})");
+    let session = Session::new(&db);
+    let set = "MATCH (n:N {i: 1})-[r:R]->(m) \
+               CALL db.create.setNodeVectorProperty(n, 'e', [0.1, 2, -1.5]) \
+               CALL db.create.setRelationshipVectorProperty(r, 'e', [0.1]) RETURN n.e, r.e, m.e";
+    // As Neo4j: a float of 32 bits, read as one of 64.
+    assert_eq!(
+        rows(&session, set),
+        ["[0.10000000149011612, 2.0, -1.5] | [0.10000000149011612] | null"]
+    );
+    let counters =
+        session.run("MATCH (n:N) CALL db.create.setNodeVectorProperty(n, 'e', [1]) RETURN 1", &[]);
+    assert_eq!(counters.unwrap().counters.properties_set, 2);
+    // Alone, of many rows and of none.
+    let alone = "MATCH (n:N {i: 2}) UNWIND range(1, 3) AS x CALL db.create.setNodeVectorProperty(n, 'e', [x])";
+    assert!(rows(&session, alone).is_empty());
+    assert!(
+        rows(&session, "MATCH (n:None) CALL db.create.setNodeVectorProperty(n, 'e', [1.0])")
+            .is_empty()
+    );
+    assert_eq!(rows(&session, "MATCH (n:N {i: 2}) RETURN n.e"), ["[3.0]"]);
+    let with = |object: &str, key: &str, vector: &str| {
+        format!(
+            "MATCH (n:N {{i: 1}})-[r:R]->() CALL db.create.setNodeVectorProperty({object}, {key}, {vector})"
+        )
+    };
+    for (object, key, vector, wanted) in [
+        ("n", "'e'", "[]", "vector must have from 1 to 4096 numbers, found 0"),
+        ("n", "'e'", "[x IN range(0, 4096) | 1.0]", "numbers, found 4097"),
+        ("n", "'e'", "null", "vector must be a LIST of numbers, found NULL"),
+        ("n", "'e'", "[1.0, null]", "number 2 of vector must be one, found NULL"),
+        ("n", "'e'", "[1e300]", "number 1 of vector is not finite in 32 bits"),
+        ("n", "'e'", "[0.0 / 0.0]", "number 1 of vector is not finite in 32 bits"),
+        ("n", "null", "[1.0]", "key must not be null"),
+        ("n", "''", "[1.0]", ""),
+        ("null", "'e'", "[1.0]", "node must not be null"),
+        ("r", "'e'", "[1.0]", "NODE"),
+        ("n", "'e'", "'text'", "LIST"),
+        ("n", "'e'", "['text']", ""),
+    ] {
+        let text = with(object, key, vector);
+        let error = session.run(&text, &[]).unwrap_err();
+        assert!(error.message.contains(wanted), "{text}: {error}");
+    }
+    assert_eq!(rows(&session, "MATCH (n:N {i: 1}) RETURN n.e"), ["[1.0]"]);
+    // It writes, to those who ask.
+    let mut transaction = session.begin().unwrap();
+    let none = ValueMap::new();
+    transaction.run(&with("n", "'e'", "[5.0]"), &none).unwrap();
+    let seen =
+        transaction.run("MATCH (n:N {i: 1}) RETURN vector.similarity.cosine(n.e, [1.0])", &none);
+    assert_eq!(seen.unwrap().rows, [[Value::Float(1.0)]]);
+    transaction.rollback();
+    assert_eq!(rows(&session, "MATCH (n:N {i: 1}) RETURN n.e"), ["[1.0]"]);
 }

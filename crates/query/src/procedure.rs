@@ -21,6 +21,7 @@ mod rows;
 mod schema;
 pub(crate) mod show;
 mod upkeep;
+mod vectors;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -218,6 +219,7 @@ impl Procedures {
         connections::add(&mut procedures);
         upkeep::add(&mut procedures);
         fulltext::add(&mut procedures);
+        vectors::add(&mut procedures);
         procedures
     }
 

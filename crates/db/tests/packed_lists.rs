@@ -40,8 +40,11 @@ const READS: [&str; 9] = [
     "WITH t.e AS e, collect(t.i) AS all RETURN all[0] AS i, size(all) AS x",
 ];
 
+/// Runs a query with a vector as its parameter.
+type Run<'r> = dyn FnMut(&str, Value) -> Result<Vec<Vec<Value>>, String> + 'r;
+
 /// Answers of all reads, as texts that tell every bit, sorted.
-fn answers(run: &mut dyn FnMut(&str, Value) -> Result<Vec<Vec<Value>>, String>) -> Vec<String> {
+fn answers(run: &mut Run<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for things in THINGS {
         for read in READS {
@@ -126,7 +129,7 @@ proptest! {
             for (at, answered) in &past {
                 prop_assert_eq!(&of_session(&session, Some(*at)), answered);
             }
-            if past.len() % 2 == 0 {
+            if past.len().is_multiple_of(2) {
                 db.checkpoint().unwrap();
             }
             drop(session);

@@ -140,9 +140,7 @@ impl QueryTransaction {
         let planned = Planned { graph: Some(self.transaction.graph()), limits, list: &list };
         let plan = self.session.plan(text, planned)?;
         if plan.in_transactions() {
-            let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
-            let detail = "TransactionStartFailed";
-            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+            return Err(QueryError::needs_implicit_transaction());
         }
         if plan.copies() && !plan.explains() {
             let message = "COPY is a transaction of its own: it runs only outside of one";

@@ -1,6 +1,7 @@
 //! The running statement as procedures see it, and changes as they make them: those of the clauses,
 //! one by one.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
@@ -9,8 +10,11 @@ use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, Value
 use super::{Access, Exec, Inputs, create, delete, set};
 use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
-use crate::query_error::QueryError;
+use crate::query::Prepared;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::result::Counters;
 use crate::running::Entry;
+use crate::sink::Sink;
 use crate::watch::{self, Limits};
 use crate::workers::SharedSnapshot;
 
@@ -64,6 +68,57 @@ impl Statement for Exec<'_> {
         inner.stop.clone_from(&self.stop);
         inner.nesting = self.nesting + 1;
         inner
+    }
+
+    fn nested_plan(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+    ) -> Result<Arc<Prepared>, QueryError> {
+        Exec::nested_plan(self, text, parameters)
+    }
+
+    fn run_nested(
+        &mut self,
+        plan: &Prepared,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<(), QueryError> {
+        let inputs = Inputs { parameters, tables: None, ..self.inputs() };
+        let graph = match &mut self.graph {
+            Access::Read(graph) => Access::Read(*graph),
+            Access::Write(graph) => Access::Write(&mut **graph),
+            Access::Own(transaction) => Access::Write(transaction.update()),
+        };
+        let mut inner = Exec::new(graph, inputs);
+        inner.memory = Arc::clone(&self.memory);
+        inner.deleted_vertices = std::mem::take(&mut self.deleted_vertices);
+        inner.deleted_edges = std::mem::take(&mut self.deleted_edges);
+        inner.stop.clone_from(&self.stop);
+        inner.nesting = self.nesting + 1;
+        // The bytes that the transaction has written count once.
+        std::mem::swap(&mut inner.written, &mut self.written);
+        let done = plan.drive_nested(&mut inner, sink);
+        let Exec { counters, deleted_vertices, deleted_edges, written, .. } = inner;
+        self.counters.add(&counters);
+        self.deleted_vertices = deleted_vertices;
+        self.deleted_edges = deleted_edges;
+        self.written = written;
+        done
+    }
+
+    fn is_deleted(&self, object: &Value) -> bool {
+        Exec::is_deleted(self, object)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn import_path(&self, address: &str) -> Result<PathBuf, QueryError> {
+        Exec::import_path(self, address).map_err(|message| {
+            QueryError::runtime(ErrorKind::ExternalResource, "ExternalResourceFailed", message)
+        })
     }
 
     fn create_node(

@@ -4,8 +4,8 @@
 mod common;
 
 use common::{database, show};
-use telar_db::query::ErrorKind;
-use telar_db::{Session, StatementKind, Value};
+use telar_db::query::{ErrorKind, StatementKind};
+use telar_db::{Session, Value};
 
 /// Rows with commas between the columns: sorted, unless the text asks for an order.
 fn rows(session: &Session, text: &str) -> Vec<String> {
@@ -72,9 +72,10 @@ fn relationships_are_merged_with_five_and_six_arguments() {
     assert_eq!(rows(&session, six), ["7, 2, null"]);
     assert_eq!(rows(&session, six), ["7, 2, 3"]);
     assert_eq!(rows(&session, "MATCH ()-[r:T]->() RETURN count(r)"), ["2"]);
-    let bad = "MATCH (a:A), (b:B) CALL apoc.merge.relationship(a, '', {}, {}, b) RETURN 1";
+    let bad =
+        "MATCH (a:A), (b:B) CALL apoc.merge.relationship(a, '', {}, {}, b) YIELD rel RETURN 1";
     fails(&session, bad, "without a relationship type");
-    let bad = "MATCH (a:A) CALL apoc.merge.relationship(a, 'T', {}, {}, null) RETURN 1";
+    let bad = "MATCH (a:A) CALL apoc.merge.relationship(a, 'T', {}, {}, null) YIELD rel RETURN 1";
     fails(&session, bad, "the end node must be a NODE, found NULL");
     let bad = "MATCH (a:A), (b:B) DETACH DELETE b WITH a, b
                CALL apoc.merge.relationship(a, 'T', {}, {}, b) YIELD rel RETURN rel";
@@ -103,7 +104,10 @@ fn what_is_merged_is_part_of_the_transaction() {
     ] {
         assert_eq!(reader.run(text, &[]).unwrap_err().kind, ErrorKind::AccessMode, "{text}");
     }
-    assert_eq!(session.run(&format!("EXPLAIN {call}"), &[]).unwrap().kind, StatementKind::ReadWrite);
+    assert_eq!(
+        session.run(&format!("EXPLAIN {call}"), &[]).unwrap().kind,
+        StatementKind::ReadWrite
+    );
     assert_eq!(rows(&session, "MATCH (n) RETURN count(n)"), ["0"]);
     let shown = "SHOW PROCEDURES YIELD name, mode WHERE name = 'apoc.merge.node' RETURN mode";
     assert_eq!(rows(&session, shown), ["'WRITE'"]);
@@ -131,11 +135,16 @@ fn labels_and_properties_are_changed_by_names_that_are_values() {
     assert_eq!(rows(&session, text), ["1", "2"]);
     // A node, an id, an element id, lists of all of them, null.
     for of in ["n", "id(n)", "elementId(n)", "[n, id(n), [n]]", "[null, n]"] {
-        let text = format!("MATCH (n:B) CALL apoc.create.addLabels({of}, ['L']) YIELD node
-                            WITH DISTINCT node RETURN labels(node)");
+        let text = format!(
+            "MATCH (n:B) CALL apoc.create.addLabels({of}, ['L']) YIELD node
+                            WITH DISTINCT node RETURN labels(node)"
+        );
         assert_eq!(rows(&session, &text), ["['B', 'L']"], "{of}");
     }
-    assert_eq!(rows(&session, "CALL apoc.create.addLabels(null, ['L']) YIELD node RETURN 1").len(), 0);
+    assert_eq!(
+        rows(&session, "CALL apoc.create.addLabels(null, ['L']) YIELD node RETURN 1").len(),
+        0
+    );
     fails(&session, "CALL apoc.create.addLabels(99999, ['L'])", "no node with the id 99999");
     fails(&session, "CALL apoc.create.addLabels(1.5, ['L'])", "expected a NODE, its id");
     let text = "MATCH (n:B) CALL apoc.create.setLabels(n, ['B', 'M']) YIELD node
@@ -149,7 +158,11 @@ fn labels_and_properties_are_changed_by_names_that_are_values() {
                 CALL apoc.create.setRelProperty(rel, 'z', 3) YIELD rel AS s
                 CALL apoc.create.removeRelProperties(s, ['x']) YIELD rel AS t RETURN properties(t)";
     assert_eq!(rows(&session, text), ["{y: 2, z: 3}"]);
-    fails(&session, "MATCH (n:M) CALL apoc.create.setProperties(n, ['a'], [])", "1 keys and 0 values");
+    fails(
+        &session,
+        "MATCH (n:M) CALL apoc.create.setProperties(n, ['a'], []) YIELD node RETURN 1",
+        "1 keys and 0 values",
+    );
     let deleted = "MATCH (n:M) DETACH DELETE n WITH n CALL apoc.create.addLabels(n, ['L'])";
     fails(&session, &format!("{deleted} YIELD node RETURN 1"), "has deleted the NODE");
 }
@@ -176,9 +189,7 @@ fn merged_nodes_have_all_that_both_had() {
     assert_eq!(node, ["['A', 'B'], {n: 2, x: 'b', y: 'b'}"]);
     assert_eq!(
         all,
-        [
-            "2, 'R', 1, 3", "2, 'R', 2, 3", "2, 'T', null, 2", "2, 'U', null, 2", "3, 'S', null, 2"
-        ]
+        ["2, 'R', 1, 3", "2, 'R', 2, 3", "2, 'T', null, 2", "2, 'U', null, 2", "3, 'S', null, 2"]
     );
     let (node, all) = merge(", {properties: 'discard', mergeRels: true}");
     assert_eq!(node, ["['A', 'B'], {n: 1, x: 'a', y: 'b'}"]);
@@ -203,7 +214,8 @@ fn relationships_are_replaced() {
                 CALL apoc.refactor.mergeRelationships(rels, {properties: 'combine'}) YIELD rel
                 RETURN rel.w";
     assert_eq!(rows(&session, text), ["[1, 2]"]);
-    let step = |call: &str| session.run(&format!("MATCH ()-[r]->(), (c:C) CALL {call}"), &[]).unwrap();
+    let step =
+        |call: &str| session.run(&format!("MATCH ()-[r]->(), (c:C) CALL {call}"), &[]).unwrap();
     let all = || rows(&session, "MATCH (a)-[r]->(b) RETURN labels(a), type(r), r.w, labels(b)");
     step("apoc.refactor.setType(r, 'Q') YIELD output RETURN output");
     assert_eq!(all(), ["['A'], 'Q', [1, 2], ['B']"]);
@@ -220,7 +232,8 @@ fn query_texts_are_run() {
     let db = database("CREATE (:A {n: 1})");
     let session = Session::new(&db);
     let run = |text: &str| rows(&session, text);
-    let text = "CALL apoc.cypher.run('RETURN x + $x AS y, 2 AS z', {x: 2}) YIELD value RETURN value";
+    let text =
+        "CALL apoc.cypher.run('RETURN x + $x AS y, 2 AS z', {x: 2}) YIELD value RETURN value";
     assert_eq!(run(text), ["{y: 4, z: 2}"]);
     let text = "MATCH (a:A) CALL apoc.cypher.doIt('SET a.m = $m RETURN a.m AS m', {a: a, m: 5})
                 YIELD value RETURN value.m, a.m";
@@ -326,7 +339,11 @@ fn what_can_be_reached_is_found() {
     let text = "MATCH (a {n: 1}), (e {n: 5})
                 CALL apoc.path.subgraphNodes([a, id(e)], {maxLevel: 0}) YIELD node RETURN node.n";
     assert_eq!(rows(&session, text), ["1", "5"]);
-    fails(&session, "MATCH (a) CALL apoc.path.subgraphAll(a, {minLevel: 2})", "can only be 0 or 1");
+    fails(
+        &session,
+        "MATCH (a) CALL apoc.path.subgraphAll(a, {minLevel: 2}) YIELD nodes RETURN 1",
+        "can only be 0 or 1",
+    );
 }
 
 #[test]
@@ -340,8 +357,11 @@ fn paths_are_found() {
         );
         rows(&session, &text)
     };
-    assert_eq!(paths("apoc.path.expand(a, 'A>|B>', '', 1, 2)"), ["[1, 2]", "[1, 2, 3]", "[1, 2, 5]"]);
-    assert_eq!(paths("apoc.path.expand(a, 'A>|B>', '>Leaf', 0, 5)"), ["[1, 2, 5]", "[1, 2, 3, 4, 1, 2, 5]"][..1]);
+    assert_eq!(
+        paths("apoc.path.expand(a, 'A>|B>', '', 1, 2)"),
+        ["[1, 2]", "[1, 2, 3]", "[1, 2, 5]"]
+    );
+    assert_eq!(paths("apoc.path.expand(a, 'A>|B>', '>Leaf', 0, 5)"), ["[1, 2, 5]"]);
     let config = "{relationshipFilter: 'A>|B>', minLevel: 4, maxLevel: 6";
     assert_eq!(paths(&format!("apoc.path.expandConfig(a, {config}}})")), ["[1, 2, 3, 4, 1]"]);
     assert_eq!(
@@ -360,5 +380,174 @@ fn paths_are_found() {
         paths("apoc.path.spanningTree(a, {relationshipFilter: 'A>|B>'})"),
         ["[1]", "[1, 2]", "[1, 2, 3]", "[1, 2, 5]", "[1, 2, 3, 4]"]
     );
-    fails(&session, "MATCH (a) CALL apoc.path.expandConfig(a, {uniqueness: 'X'})", "no uniqueness");
+    fails(
+        &session,
+        "MATCH (a) CALL apoc.path.expandConfig(a, {uniqueness: 'X'}) YIELD path RETURN 1",
+        "no uniqueness",
+    );
+}
+
+/// A function and what it is.
+const FUNCTIONS: &[(&str, &str)] = &[
+    ("apoc.coll.toSet([1, 2, 1, null, null])", "[1, 2, null]"),
+    ("apoc.coll.toSet(null)", "null"),
+    ("apoc.coll.flatten([1, [2, [3]], []])", "[1, 2, [3]]"),
+    ("apoc.coll.flatten([1, [2, [3]], []], true)", "[1, 2, 3]"),
+    ("apoc.coll.contains([1, 2], 2)", "true"),
+    ("apoc.coll.containsAll([1, 2, 3], [1, 4])", "false"),
+    ("apoc.coll.indexOf(['a', 'b'], 'b')", "1"),
+    ("apoc.coll.sum([1, 2.5, null])", "3.5"),
+    ("apoc.coll.avg([1, 2])", "1.5"),
+    ("apoc.coll.avg([])", "null"),
+    ("[apoc.coll.min([3, 1, 2]), apoc.coll.max(['b', 'c'])]", "[1, 'c']"),
+    ("apoc.coll.sort([3, 1, 2])", "[1, 2, 3]"),
+    ("apoc.coll.sortMaps([{a: 1}, {a: 2}], 'a')", "[{a: 2}, {a: 1}]"),
+    ("apoc.coll.sortMaps([{a: 2}, {a: 1}], '^a')", "[{a: 1}, {a: 2}]"),
+    ("apoc.coll.union([1, 2], [2, 3])", "[1, 2, 3]"),
+    ("apoc.coll.intersection([1, 2, 2], [2, 3])", "[2]"),
+    ("apoc.coll.subtract([1, 2, 1], [2])", "[1]"),
+    ("apoc.coll.removeAll([1, 2, 1], [2])", "[1, 1]"),
+    ("apoc.coll.disjunction([1, 2], [2, 3])", "[1, 3]"),
+    ("apoc.coll.zip([1, 2], ['a'])", "[[1, 'a'], [2, null]]"),
+    ("apoc.coll.pairs([1, 2, 3])", "[[1, 2], [2, 3], [3, null]]"),
+    ("apoc.coll.pairsMin([1, 2, 3])", "[[1, 2], [2, 3]]"),
+    ("apoc.coll.partition([1, 2, 3], 2)", "[[1, 2], [3]]"),
+    ("apoc.coll.frequencies(['a', 'a', 'b'])", "[{count: 2, item: 'a'}, {count: 1, item: 'b'}]"),
+    ("apoc.coll.frequenciesAsMap(['a', 'a', 1])", "{1: 1, a: 2}"),
+    ("apoc.coll.duplicates([1, 2, 1])", "[1]"),
+    ("apoc.coll.insert([1, 3], 1, 2)", "[1, 2, 3]"),
+    ("apoc.coll.set([1, 3], 1, null)", "[1, null]"),
+    ("apoc.coll.set([1, 3], 2, 9)", "[1, 3]"),
+    ("apoc.coll.remove([1, 2, 3], 1)", "[1, 3]"),
+    ("apoc.map.clean({a: 1, b: '', c: null, d: 2}, ['d'], [''])", "{a: 1}"),
+    ("apoc.map.clean(null, [], [])", "null"),
+    ("apoc.map.merge({a: 1, b: 1}, {b: 2})", "{a: 1, b: 2}"),
+    ("apoc.map.merge({a: 1}, null)", "{a: 1}"),
+    ("apoc.map.mergeList([{a: 1}, {b: 2}])", "{a: 1, b: 2}"),
+    ("apoc.map.fromPairs([['a', 1], ['b', [2]]])", "{a: 1, b: [2]}"),
+    ("apoc.map.fromLists(['a'], [1])", "{a: 1}"),
+    ("apoc.map.fromValues(['a', 1, 'b', 2])", "{a: 1, b: 2}"),
+    ("apoc.map.setKey({a: 1}, 'b', null)", "{a: 1, b: null}"),
+    ("apoc.map.removeKey({a: 1, b: {a: 1}}, 'a')", "{b: {a: 1}}"),
+    ("apoc.map.removeKeys({a: 1, b: {a: 1, c: 2}}, ['a'], {recursive: true})", "{b: {c: 2}}"),
+    ("apoc.map.get({a: 1}, 'b', 2)", "2"),
+    ("apoc.map.submap({a: 1, b: 2}, ['a'])", "{a: 1}"),
+    ("apoc.map.mget({a: 1}, ['a', 'b'], [0, 5])", "[1, 5]"),
+    ("apoc.map.values({a: 1}, ['a', 'b'], true)", "[1, null]"),
+    ("apoc.map.sortedProperties({b: 1, A: 2})", "[['A', 2], ['b', 1]]"),
+    (
+        "apoc.map.groupByMulti([{k: 'x'}, {k: 'x', v: 1}, {}], 'k')",
+        "{x: [{k: 'x'}, {k: 'x', v: 1}]}",
+    ),
+    ("apoc.map.flatten({a: {b: 1, c: {d: 2}}})", "{a.b: 1, a.c.d: 2}"),
+    ("apoc.text.join(['a', 'b', 'c'], ', ')", "'a, b, c'"),
+    ("apoc.text.split('a1b22c', '[0-9]+')", "['a', 'b', 'c']"),
+    ("apoc.text.split('a,b,,', ',')", "['a', 'b']"),
+    ("apoc.text.split('a,b,c', ',', 2)", "['a', 'b,c']"),
+    ("apoc.text.replace('Hello World', '[^a-z]', '')", "'elloorld'"),
+    ("apoc.text.replace('ab', '(a)(b)', '$2\\$$1')", "'b$a'"),
+    ("apoc.text.regexGroups('a=1 b=2', '(\\w)=(\\d)')", "[['a=1', 'a', '1'], ['b=2', 'b', '2']]"),
+    ("apoc.text.indexOf('äbcb', 'b')", "1"),
+    ("apoc.text.indexesOf('abcb', 'b')", "[1, 3]"),
+    ("apoc.text.capitalize('hello world')", "'Hello world'"),
+    ("apoc.text.capitalizeAll('hello world')", "'Hello World'"),
+    ("apoc.text.camelCase('FOO_BAR baz')", "'fooBarBaz'"),
+    ("apoc.text.upperCamelCase('foo bar')", "'FooBar'"),
+    ("apoc.text.snakeCase('fooBar baz')", "'foo-bar-baz'"),
+    ("apoc.text.clean('Hello, World!')", "'helloworld'"),
+    ("apoc.text.distance('kitten', 'sitting')", "3"),
+    ("apoc.text.levenshteinSimilarity('ab', 'ac')", "0.5"),
+    ("apoc.text.sorensenDiceSimilarity('night', 'nacht')", "0.25"),
+    ("apoc.text.fuzzyMatch('telar', 'telra')", "false"),
+    ("apoc.text.format('%s is %d', ['x', 1])", "'x is 1'"),
+    ("apoc.text.slug('a b, c')", "'a-b-c'"),
+    ("apoc.text.urlencode('a b&c')", "'a+b%26c'"),
+    ("apoc.text.urldecode('a+b%26c')", "'a b&c'"),
+    ("apoc.text.repeat('ab', 2)", "'abab'"),
+    ("apoc.convert.toJson({a: [1, 'x', null]})", "'{\"a\":[1,\"x\",null]}'"),
+    ("apoc.convert.fromJsonMap('{\"a\": {\"b\": [1, 2]}}')", "{a: {b: [1, 2]}}"),
+    ("apoc.convert.fromJsonMap('{\"a\": {\"b\": 1}}', '$.a')", "{b: 1}"),
+    ("apoc.convert.fromJsonList('[1, {\"a\": 2}]')", "[1, {a: 2}]"),
+    ("apoc.convert.toList('a')", "['a']"),
+    ("apoc.date.format(0)", "'1970-01-01 00:00:00'"),
+    ("apoc.date.format(1609459200, 's', 'EEE dd MMM yyyy', 'UTC')", "'Fri 01 Jan 2021'"),
+    (
+        "apoc.date.format(0, 'ms', \"yyyy-MM-dd'T'HH:mm:ss.SSSXXX\", '+01:00')",
+        "'1970-01-01T01:00:00.000+01:00'",
+    ),
+    ("apoc.date.parse('2021-01-01 00:00:00', 's')", "1609459200"),
+    ("apoc.date.parse('01/Feb/21 03 PM', 'h', 'dd/MMM/yy hh a')", "447831"),
+    ("apoc.date.parse('20210101', 'd', 'yyyyMMdd')", "18628"),
+    ("apoc.date.toISO8601(0)", "'1970-01-01T00:00:00.000Z'"),
+    ("apoc.date.fromISO8601('2021-01-01T00:00:00Z')", "1609459200000"),
+    ("apoc.date.convert(2, 'd', 'h')", "48"),
+    ("apoc.date.convertFormat('2021-02-03', 'yyyy-MM-dd', 'dd.MM.yyyy')", "'03.02.2021'"),
+    ("apoc.date.add(1, 'd', 12, 'h')", "1"),
+    ("apoc.date.field(0, 'years')", "1970"),
+    ("size(apoc.create.uuid())", "36"),
+    ("apoc.version()", "'5.26.0'"),
+    ("apoc.util.validatePredicate(false, 'no', [])", "true"),
+];
+
+#[test]
+fn functions_are_those_of_apoc() {
+    let session = Session::new(&database(""));
+    let mut wrong = Vec::new();
+    for (text, expected) in FUNCTIONS {
+        let found = match session.run(&format!("RETURN {text}"), &[]) {
+            Ok(result) => show(&result.rows[0][0]),
+            Err(e) => e.to_string(),
+        };
+        if found != *expected {
+            wrong.push(format!("{text}: {found}, not {expected}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for (text, words) in [
+        ("RETURN apoc.coll.toSet(1)", "LIST"),
+        ("RETURN apoc.text.replace('a', '(', '')", "invalid pattern"),
+        ("RETURN apoc.convert.fromJsonMap('{')", "invalid JSON at byte"),
+        ("RETURN apoc.convert.fromJsonMap('[1]')", "a map"),
+        ("RETURN apoc.map.get({a: 1}, 'b')", "has no key `b`"),
+        ("RETURN apoc.date.format(0, 'x')", "knows no unit `x`"),
+        ("RETURN apoc.date.parse('x')", "is no time of the pattern"),
+        ("RETURN apoc.util.validatePredicate(true, 'bad %s', [1])", "bad 1"),
+        ("RETURN apoc.coll.partition([1], 0)", "positive batchSize"),
+    ] {
+        fails(&session, text, words);
+    }
+}
+
+#[test]
+fn functions_read_nodes_and_relationships() {
+    let db = database(
+        "CREATE (a:A {n: 1, j: '{\"x\": [1]}'})-[:R {w: 2}]->(b:B), (b)-[:S]->(a), (a)-[:S]->(a)",
+    );
+    let session = Session::new(&db);
+    let of = |e: &str| rows(&session, &format!("MATCH (a:A)-[r:R]->(b) RETURN {e}"));
+    assert_eq!(
+        of("apoc.node.degree(a), apoc.node.degree(a, 'S'), apoc.node.degree(b)"),
+        ["3, 2, 2"]
+    );
+    assert_eq!(of("apoc.node.degree(a, 'S>'), apoc.node.degree(a, '<S')"), ["1, 2"]);
+    assert_eq!(of("apoc.node.degree.in(a), apoc.node.degree.out(a, 'R')"), ["2, 1"]);
+    assert_eq!(of("apoc.node.relationship.types(a)"), ["['R', 'S']"]);
+    assert_eq!(of("apoc.node.relationship.types(b, 'R>|S')"), ["['S']"]);
+    assert_eq!(of("apoc.node.relationship.exists(b, 'R>')"), ["false"]);
+    assert_eq!(
+        of("apoc.any.properties(r), apoc.any.properties(a, ['n', 'no'])"),
+        ["{w: 2}, {n: 1}"]
+    );
+    assert_eq!(of("apoc.any.property(a, 'n')"), ["1"]);
+    assert_eq!(of("apoc.convert.getJsonProperty(a, 'j', '$.x[0]')"), ["1"]);
+    assert_eq!(
+        of("apoc.convert.toJson(b)"),
+        ["'{\"id\":\"1\",\"labels\":[\"B\"],\"type\":\"node\"}'"]
+    );
+    let json = of("apoc.convert.toJson([r])");
+    assert!(json[0].contains("\"label\":\"R\"") && json[0].contains("\"start\":{"), "{json:?}");
+    assert_eq!(of("apoc.node.degree(null), apoc.convert.toJson(null)"), ["null, null"]);
+    let shown = "SHOW FUNCTIONS YIELD name WHERE name IN ['apoc.node.degree', 'apoc.coll.toSet',
+                 'apoc.convert.toJson'] RETURN count(*)";
+    assert_eq!(rows(&session, shown), ["3"]);
 }

@@ -15,6 +15,7 @@ use super::projection::Aggregation;
 use super::scope::Kind;
 use super::types::TypeSet;
 use super::{Binder, syntax};
+use crate::exec::eval::apoc;
 use crate::expr::{
     self, Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, Unary,
 };
@@ -392,6 +393,12 @@ impl Binder<'_> {
                 false => GraphFunction::NodeOfNumber,
             };
             return Ok(Expr::GraphFunction(function, self.expressions(&call.arguments)?));
+        }
+        if let Some(at) = apoc::find(&name) {
+            let (min, max) = apoc::function(at).arity;
+            self.arity(apoc::function(at).name, call, min, max, e)?;
+            let arguments = self.expressions(&call.arguments)?;
+            return Ok(Expr::GraphFunction(GraphFunction::Apoc(at), arguments));
         }
         if let "linenumber" | "file" = name.as_str() {
             self.arity(&name, call, 0, 0, e)?;

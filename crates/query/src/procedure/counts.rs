@@ -139,9 +139,7 @@ pub(super) fn types(call: &CallContext<'_>) -> Result<Vec<(String, i64)>, QueryE
 }
 
 /// How many relationships of each type lead from each label, and to each label, as patterns.
-pub(super) fn half_patterns(
-    call: &CallContext<'_>,
-) -> Result<BTreeMap<String, i64>, QueryError> {
+pub(super) fn half_patterns(call: &CallContext<'_>) -> Result<BTreeMap<String, i64>, QueryError> {
     let labels = call.graph().label_names();
     let mut counts = BTreeMap::new();
     for (number, ty) in call.graph().edge_type_names().iter().enumerate() {

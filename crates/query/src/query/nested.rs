@@ -166,9 +166,7 @@ impl Prepared {
             _ if self.bound.at.is_some() => {
                 "one AT TIMESTAMP, which is for the statement around it"
             }
-            _ if self.database().is_some_and(|name| !own(name)) => {
-                "one of another database"
-            }
+            _ if self.database().is_some_and(|name| !own(name)) => "one of another database",
             _ => return Ok(()),
         };
         Err(refusal(found))

@@ -33,14 +33,7 @@ pub(super) const PROCEDURES: &[Entry] = &[
         "Runs a query text that may change the graph, and returns its rows as maps.",
         |call, arguments| run(call, &arguments[0], &arguments[1]),
     ),
-    (
-        "apoc.when",
-        R,
-        WHEN,
-        "value MAP",
-        "Runs one of two query texts that only read.",
-        when,
-    ),
+    ("apoc.when", R, WHEN, "value MAP", "Runs one of two query texts that only read.", when),
     (
         "apoc.do.when",
         W,
@@ -103,11 +96,7 @@ fn with_variables(text: &str, parameters: &ValueMap) -> String {
     }
 }
 
-fn run(
-    call: &mut CallContext<'_>,
-    text: &Value,
-    parameters: &Value,
-) -> Result<Rows, QueryError> {
+fn run(call: &mut CallContext<'_>, text: &Value, parameters: &Value) -> Result<Rows, QueryError> {
     let Value::String(text) = text else { return Ok(Rows::new()) };
     let parameters = args::map(parameters);
     let text = with_variables(text, &parameters);
@@ -135,11 +124,7 @@ fn when(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryEr
     run_or_empty(call, text, &arguments[3])
 }
 
-fn case(
-    call: &mut CallContext<'_>,
-    name: &str,
-    arguments: &[Value],
-) -> Result<Rows, QueryError> {
+fn case(call: &mut CallContext<'_>, name: &str, arguments: &[Value]) -> Result<Rows, QueryError> {
     let Value::List(pairs) = &arguments[0] else { return Ok(Rows::new()) };
     if pairs.len() % 2 != 0 {
         return Err(failed(name, "conditionals must be conditions and query texts in turn"));

@@ -207,7 +207,8 @@ impl Ends {
     /// What the lists of nodes say of a node, which the label filter has looked at.
     pub(super) fn verdict(&self, node: VertexId, found: Verdict) -> Verdict {
         let Verdict { mut returned, mut passed } = found;
-        if self.denied.contains(&node) || !(self.allowed.is_empty() || self.allowed.contains(&node)) {
+        if self.denied.contains(&node) || !(self.allowed.is_empty() || self.allowed.contains(&node))
+        {
             return Verdict { returned: false, passed: false };
         }
         if !self.ends.is_empty() || !self.terminators.is_empty() {

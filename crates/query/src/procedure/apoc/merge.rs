@@ -26,21 +26,18 @@ pub(super) const PROCEDURES: &[Entry] = &[
         "Finds the nodes with these labels and properties, or creates one.",
         |call, arguments| node(call, "apoc.merge.node", arguments),
     ),
-    (
-        "apoc.merge.node.eager",
-        W,
-        NODE,
-        "node NODE",
-        "As apoc.merge.node.",
-        |call, arguments| node(call, "apoc.merge.node.eager", arguments),
-    ),
+    ("apoc.merge.node.eager", W, NODE, "node NODE", "As apoc.merge.node.", |call, arguments| {
+        node(call, "apoc.merge.node.eager", arguments)
+    }),
     (
         "apoc.merge.nodeWithStats",
         W,
         NODE,
         "stats MAP; node NODE",
         "As apoc.merge.node, with the number of changes.",
-        |call, arguments| with_stats(call, |call| node(call, "apoc.merge.nodeWithStats", arguments)),
+        |call, arguments| {
+            with_stats(call, |call| node(call, "apoc.merge.nodeWithStats", arguments))
+        },
     ),
     (
         "apoc.merge.relationship",
@@ -81,14 +78,13 @@ fn pattern_map(keys: &ValueMap) -> String {
     }
 }
 
-fn node(
-    call: &mut CallContext<'_>,
-    name: &str,
-    arguments: &[Value],
-) -> Result<Rows, QueryError> {
+fn node(call: &mut CallContext<'_>, name: &str, arguments: &[Value]) -> Result<Rows, QueryError> {
     let ident = args::map(&arguments[1]);
     if ident.is_empty() {
-        return Err(failed(name, "you need to supply at least one identifying property for a merge"));
+        return Err(failed(
+            name,
+            "you need to supply at least one identifying property for a merge",
+        ));
     }
     let labels: BTreeSet<_> =
         args::names(name, "a label of a node", &arguments[0])?.into_iter().collect();

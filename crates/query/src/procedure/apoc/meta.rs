@@ -69,10 +69,12 @@ fn properties(call: &CallContext<'_>) -> Result<[Described; 2], QueryError> {
             continue;
         }
         let of_node = row[ELEMENT_TYPE] == Value::from("node");
-        let mut described = vec![("type", row[TYPE].clone()), ("existence", row[EXISTENCE].clone())];
+        let mut described =
+            vec![("type", row[TYPE].clone()), ("existence", row[EXISTENCE].clone())];
         match of_node {
-            true => described
-                .extend([("unique", row[UNIQUE].clone()), ("indexed", row[INDEX].clone())]),
+            true => {
+                described.extend([("unique", row[UNIQUE].clone()), ("indexed", row[INDEX].clone())])
+            }
             false => described.push(("array", row[ARRAY].clone())),
         }
         let owner = found[usize::from(!of_node)].entry(text(&row[LABEL])).or_default();
@@ -89,16 +91,22 @@ struct Connected {
 }
 
 /// The relationships at each label, by type: those that begin there, if there are any.
-fn connections(relationships: &Value) -> BTreeMap<String, BTreeMap<String, Connected>> {
+fn connections(
+    relationships: &Value,
+    patterns: &BTreeMap<String, i64>,
+) -> BTreeMap<String, BTreeMap<String, Connected>> {
     let mut found: BTreeMap<String, BTreeMap<String, Connected>> = BTreeMap::new();
     for (direction, here, there) in [("out", "from", "to"), ("in", "to", "from")] {
         for entry in maps(relationships) {
             let name = |key: &str| entry.get(key).map(text).unwrap_or_default();
-            let count = args::integer(entry, "count", 0);
-            let new = || Connected { direction, count: 0, labels: BTreeSet::new() };
+            let pattern = match direction {
+                "out" => format!("(:{})-[:{}]->()", name(here), name("type")),
+                _ => format!("()-[:{}]->(:{})", name("type"), name(here)),
+            };
+            let count = patterns.get(&pattern).copied().unwrap_or(0);
+            let new = || Connected { direction, count, labels: BTreeSet::new() };
             let at = found.entry(name(here)).or_default().entry(name("type")).or_insert_with(new);
             if at.direction == direction {
-                at.count += count;
                 at.labels.insert(name(there));
             }
         }
@@ -120,7 +128,7 @@ fn maps(list: &Value) -> impl Iterator<Item = &ValueMap> {
 fn schema(call: &CallContext<'_>) -> Result<Value, QueryError> {
     let [mut of_labels, mut of_types] = properties(call)?;
     let (nodes, relationships) = (counts::nodes(call)?, counts::relationships(call)?);
-    let mut connected = connections(&relationships);
+    let mut connected = connections(&relationships, &counts::half_patterns(call)?);
     let mut beside = counts::labels_beside(call)?;
     let mut value = ValueMap::new();
     for (name, count) in counts::types(call)? {
@@ -177,9 +185,8 @@ fn sub_graph(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, Qu
     let (nodes, relationships) = (counts::nodes(call)?, counts::relationships(call)?);
     let name = |of: &ValueMap, key: &str| of.get(key).map(text).unwrap_or_default();
     let nodes = maps(&nodes).filter(|of| label(&name(of, "name")));
-    let relationships = maps(&relationships).filter(|of| {
-        label(&name(of, "from")) && label(&name(of, "to")) && ty(&name(of, "type"))
-    });
+    let relationships = maps(&relationships)
+        .filter(|of| label(&name(of, "from")) && label(&name(of, "to")) && ty(&name(of, "type")));
     let list = |all: Vec<ValueMap>| Value::list(all.into_iter().map(Value::map));
     Ok(vec![vec![list(nodes.cloned().collect()), list(relationships.cloned().collect())]])
 }
@@ -188,15 +195,11 @@ fn stats(call: &mut CallContext<'_>, _: &[Value]) -> Result<Rows, QueryError> {
     let labels: ValueMap = maps(&counts::nodes(call)?)
         .map(|of| (text(&of["name"]).into(), of["count"].clone()))
         .collect();
-    let types: ValueMap = counts::types(call)?
-        .into_iter()
-        .map(|(name, count)| (name.into(), count.into()))
-        .collect();
+    let types: ValueMap =
+        counts::types(call)?.into_iter().map(|(name, count)| (name.into(), count.into())).collect();
     // `()-[:T]->()`, `(:A)-[:T]->()` and `()-[:T]->(:A)`: each relationship counts at each label.
-    let mut patterns: BTreeMap<String, Value> = types
-        .iter()
-        .map(|(name, count)| (format!("()-[:{name}]->()"), count.clone()))
-        .collect();
+    let mut patterns: BTreeMap<String, Value> =
+        types.iter().map(|(name, count)| (format!("()-[:{name}]->()"), count.clone())).collect();
     for (pattern, count) in counts::half_patterns(call)? {
         patterns.insert(pattern, count.into());
     }

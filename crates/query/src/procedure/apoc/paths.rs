@@ -325,8 +325,7 @@ fn edges_among(call: &CallContext<'_>, nodes: &[VertexId]) -> Result<Vec<EdgeId>
 fn expand(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
     let keys = ["relationshipFilter", "labelFilter", "minLevel", "maxLevel"];
     let given = keys.iter().zip(&arguments[1..]).filter(|(_, value)| !value.is_null());
-    let mut config: ValueMap =
-        given.map(|(key, value)| (Arc::from(*key), value.clone())).collect();
+    let mut config: ValueMap = given.map(|(key, value)| (Arc::from(*key), value.clone())).collect();
     config.insert("filterStartNode".into(), true.into());
     let arguments = [arguments[0].clone(), Value::map(config)];
     let search = Search::new(call, "apoc.path.expand", &arguments)?;

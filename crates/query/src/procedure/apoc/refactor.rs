@@ -8,8 +8,8 @@ use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 use super::args::{self, edge_value, failed, flag, rows_of};
 use super::create::{add_labels, labels_of};
 use super::{Entry, Mode};
-use crate::ops::display::text_of;
 use crate::ops::CompiledRegex;
+use crate::ops::display::text_of;
 use crate::procedure::{CallContext, Rows};
 use crate::query_error::QueryError;
 
@@ -283,7 +283,10 @@ fn merge_edges(
     Ok(())
 }
 
-fn merge_relationships(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+fn merge_relationships(
+    call: &mut CallContext<'_>,
+    arguments: &[Value],
+) -> Result<Rows, QueryError> {
     let name = "apoc.refactor.mergeRelationships";
     let config = Config::new(name, &arguments[1])?;
     let mut seen = HashSet::new();

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{database, show};
-use telar_db::query::{ErrorKind, StatementKind};
+use telar_db::query::{ErrorKind, Limits, StatementKind};
 use telar_db::{Session, Value};
 
 /// Rows with commas between the columns: sorted, unless the text asks for an order.
@@ -550,4 +550,88 @@ fn functions_read_nodes_and_relationships() {
     let shown = "SHOW FUNCTIONS YIELD name WHERE name IN ['apoc.node.degree', 'apoc.coll.toSet',
                  'apoc.convert.toJson'] RETURN count(*)";
     assert_eq!(rows(&session, shown), ["3"]);
+}
+
+#[test]
+fn batches_are_committed_one_by_one() {
+    let db = database("UNWIND range(1, 25) AS i CREATE (:N {i: i})");
+    let session = Session::new(&db);
+    let text = "CALL apoc.periodic.iterate('MATCH (n:N) RETURN n, n.i AS i', 'SET n.j = i + $add',
+                {batchSize: 10, parallel: true, params: {add: 1}})
+                YIELD batches, total, committedOperations, failedOperations, updateStatistics
+                RETURN batches, total, committedOperations, failedOperations,
+                       updateStatistics.propertiesSet";
+    assert_eq!(rows(&session, text), ["3, 25, 25, 0, 25"]);
+    assert_eq!(rows(&session, "MATCH (n:N) WHERE n.j = n.i + 1 RETURN count(n)"), ["25"]);
+    // One batch fails; the others stay. Within a transaction that is undone they stay, too.
+    let failing = "CALL apoc.periodic.iterate('UNWIND range(1, 6) AS i RETURN i',
+                   'CREATE (:M {i: 12 / (i - 3)})', {batchSize: 2, failedParams: 1, retries: 1})
+                   YIELD batches, failedBatches, retries, errorMessages, failedParams, operations
+                   RETURN batches, failedBatches, retries, size(errorMessages), failedParams,
+                          operations.committed";
+    let failing = failing.replace("size(errorMessages)", "size(keys(errorMessages))");
+    let mut transaction = session.begin().unwrap();
+    let result = transaction.run(&failing, &Default::default()).unwrap();
+    let shown: Vec<String> = result.rows[0].iter().map(show).collect();
+    assert_eq!(shown.join(", "), "3, 1, 1, 1, {1: [{i: 3}]}, 4");
+    transaction.rollback();
+    assert_eq!(rows(&session, "MATCH (m:M) RETURN count(m)"), ["4"]);
+    for mode in ["SINGLE", "BATCH", "BATCH_SINGLE"] {
+        let action = match mode {
+            "BATCH_SINGLE" => "UNWIND $_batch AS row CREATE (:K {i: row.i})",
+            _ => "CREATE (:K {i: i})",
+        };
+        let text = format!(
+            "CALL apoc.periodic.iterate('UNWIND [1, 2, 3] AS i RETURN i', '{action}',
+             {{batchMode: '{mode}', batchSize: 2}}) YIELD total RETURN total"
+        );
+        assert_eq!(rows(&session, &text), ["3"], "{mode}");
+    }
+    assert_eq!(rows(&session, "MATCH (k:K) RETURN sum(k.i)"), ["18"]);
+    let text = "CALL apoc.periodic.commit('MATCH (k:K) WITH k LIMIT $n DELETE k
+                RETURN count(*)', {n: 4}) YIELD updates, executions RETURN updates, executions";
+    assert_eq!(rows(&session, text), ["9, 4"]);
+    let empty = "CALL apoc.periodic.iterate('MATCH (z:Z) RETURN z', 'DELETE z', {})
+                 YIELD batches, total RETURN batches, total";
+    assert_eq!(rows(&session, empty), ["0, 0"]);
+    fails(&session, "CALL apoc.periodic.commit('MATCH (n) DELETE n')", "must contain a LIMIT");
+    fails(&session, "CALL apoc.periodic.iterate('RETURN 1 AS i', 'CREATE', {})", "CREATE");
+    fails(&session, "CALL apoc.periodic.iterate('CREATE ()', 'RETURN 1', {})", "changes the graph");
+    let reader = Session::new(&db).read_only();
+    assert_eq!(reader.run(text, &[]).unwrap_err().kind, ErrorKind::AccessMode);
+}
+
+#[test]
+fn json_files_come_from_the_import_folder_only() {
+    let db = database("");
+    let folder = tempfile::tempdir().unwrap();
+    let import_folder = Some(folder.path().to_owned());
+    let session = Session::new(&db).with_limits(Limits { import_folder, ..Limits::default() });
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write("list.json", r#"[{"a": 1}, {"a": 2, "b": ["x"]}, 3]"#);
+    write("lines.json", "{\"a\": 1}\n{\"a\": 2}\n");
+    write("deep.json", r#"{"items": {"all": [{"a": 7}]}}"#);
+    write("bad.json", "{");
+    let load =
+        |of: &str| rows(&session, &format!("CALL apoc.load.json({of}) YIELD value RETURN value"));
+    assert_eq!(load("'list.json'"), ["{a: 1}", "{a: 2, b: ['x']}", "{result: 3}"]);
+    assert_eq!(load("'file:///lines.json'"), ["{a: 1}", "{a: 2}"]);
+    assert_eq!(load("'deep.json', '$.items.all'"), ["{a: 7}"]);
+    assert_eq!(load("'none.json', '', {failOnError: false}").len(), 0);
+    for (file, words) in [
+        ("bad.json", "invalid JSON"),
+        ("none.json", "none.json"),
+        ("../x.json", "import folder"),
+        ("https://x.y/z.json", ""),
+    ] {
+        fails(&session, &format!("CALL apoc.load.json('{file}')"), words);
+    }
+    fails(&Session::new(&db), "CALL apoc.load.json('list.json')", "import folder");
+    let text = "CALL apoc.load.json('list.json') YIELD value WITH value WHERE value.a IS NOT NULL
+                CALL apoc.merge.node(['J'], {a: value.a}, apoc.map.removeKey(value, 'a'))
+                YIELD node RETURN node.a, node.b";
+    assert_eq!(rows(&session, text), ["1, null", "2, ['x']"]);
+    fails(&session, "CALL apoc.util.validate(true, 'no %s', ['way'])", "no way");
+    session.run("CALL apoc.util.validate(false, 'no', [])", &[]).unwrap();
+    session.run("CALL apoc.util.sleep(5)", &[]).unwrap();
 }

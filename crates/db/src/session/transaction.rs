@@ -11,6 +11,7 @@ use telar_query::{
 };
 
 use super::Session;
+use super::batches::Batches;
 use super::plan::{Planned, changes};
 use super::run::Shared;
 use super::waiting::{commit, wait_for_next_try};
@@ -185,7 +186,9 @@ impl QueryTransaction {
     ) -> Result<QueryResult, QueryError> {
         let Self { session, transaction, .. } = self;
         session.backend.may_write()?;
+        let batches = Batches { session, limits };
         let inputs = session.inputs(parameters, context, limits);
+        let inputs = Inputs { transactions: Some(&batches), ..inputs };
         let restarts = !self.seen && plan.writes();
         transaction.wait_for_writers(session.write_wait(limits, restarts));
         let mut again = Again::new(limits.deadline, limits.cancelled.as_deref());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use telar_graph::update::IndexedObjects;
 use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, ValueMap, VertexId};
 
-use super::{Access, Exec, Inputs, create, delete, set};
+use super::{Access, Exec, Inputs, Transactions, create, delete, set};
 use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
 use crate::query::Prepared;
@@ -107,6 +107,25 @@ impl Statement for Exec<'_> {
         done
     }
 
+    fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        let transactions = self.transactions.ok_or_else(|| {
+            let message = "this session begins no transactions beside that of the statement";
+            QueryError::runtime(ErrorKind::NotSupported, "TransactionStartFailed", message)
+        })?;
+        let mut lost = 0;
+        loop {
+            match self.try_committed(transactions, plan, sets, sink) {
+                Err(e) if e.is_retryable() && transactions.wait_for_next_try(lost) => lost += 1,
+                done => return done,
+            }
+        }
+    }
+
     fn is_deleted(&self, object: &Value) -> bool {
         Exec::is_deleted(self, object)
     }
@@ -115,10 +134,8 @@ impl Statement for Exec<'_> {
         &self.counters
     }
 
-    fn import_path(&self, address: &str) -> Result<PathBuf, QueryError> {
-        Exec::import_path(self, address).map_err(|message| {
-            QueryError::runtime(ErrorKind::ExternalResource, "ExternalResourceFailed", message)
-        })
+    fn import_path(&self, address: &str) -> Result<PathBuf, String> {
+        Exec::import_path(self, address)
     }
 
     fn create_node(
@@ -183,5 +200,29 @@ impl Statement for Exec<'_> {
             false => self.counters.indexes_removed += 1,
         }
         Ok(())
+    }
+}
+
+impl Exec<'_> {
+    fn try_committed(
+        &self,
+        transactions: &dyn Transactions,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        let mut own = transactions.begin()?;
+        let mut all = Counters::default();
+        for parameters in sets {
+            let inputs = Inputs { parameters, tables: None, ..self.inputs() };
+            let mut inner = Exec::new(Access::Write(own.update()), inputs);
+            inner.memory = Arc::clone(&self.memory);
+            inner.stop.clone_from(&self.stop);
+            inner.nesting = self.nesting + 1;
+            plan.drive_nested(&mut inner, sink)?;
+            all.add(&inner.counters);
+        }
+        own.commit()?;
+        Ok(all)
     }
 }

@@ -4,7 +4,7 @@
 //! (`bind/apoc.rs`).
 
 mod coll;
-mod convert;
+pub(crate) mod convert;
 mod date;
 pub(crate) mod json;
 mod map;

@@ -4,6 +4,7 @@
 //! - `refactor`: nodes and relationships made one, turned round, given another type.
 //! - `paths`: what can be reached from some nodes; `filter`: the conditions on the way.
 //! - `cypher`: query texts as arguments.
+//! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
 //! - `meta`: what a graph has, as one map.
 //! - `args`: arguments and errors of all of them.
 
@@ -11,9 +12,11 @@ mod args;
 mod create;
 mod cypher;
 mod filter;
+mod load;
 mod merge;
 mod meta;
 mod paths;
+mod periodic;
 mod refactor;
 
 use std::sync::Arc;
@@ -89,13 +92,15 @@ fn fields(text: &str) -> Vec<Field> {
 }
 
 pub(super) fn add(procedures: &mut Procedures) {
-    let lists: [&[Entry]; 6] = [
+    let lists: [&[Entry]; 8] = [
         create::PROCEDURES,
         merge::PROCEDURES,
         refactor::PROCEDURES,
         cypher::PROCEDURES,
         meta::PROCEDURES,
         paths::PROCEDURES,
+        periodic::PROCEDURES,
+        load::PROCEDURES,
     ];
     for (name, mode, arguments, columns, description, run) in lists.concat() {
         let (arguments, columns) = (fields(arguments), fields(columns));

@@ -45,6 +45,12 @@ pub(crate) trait Statement {
         sink: &mut dyn Sink,
     ) -> Result<(), QueryError>;
 
+    fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError>;
     fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError>;
     fn create_relationship(
         &mut self,
@@ -58,7 +64,7 @@ pub(crate) trait Statement {
     fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError>;
     fn is_deleted(&self, object: &Value) -> bool;
     fn counters(&self) -> &Counters;
-    fn import_path(&self, address: &str) -> Result<PathBuf, QueryError>;
+    fn import_path(&self, address: &str) -> Result<PathBuf, String>;
     fn create_rule(
         &mut self,
         name: &str,
@@ -165,6 +171,17 @@ impl CallContext<'_> {
         }
     }
 
+    /// Runs a plan for sets of parameters, all in one transaction beside that of the statement, and
+    /// commits it: again after conflicts.
+    pub(crate) fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        self.statement.run_committed(plan, sets, sink)
+    }
+
     /// True for a node or relationship that the statement has deleted.
     #[must_use]
     pub fn is_deleted(&self, object: &Value) -> bool {
@@ -178,7 +195,7 @@ impl CallContext<'_> {
     }
 
     /// The file at an address below the import folder, as `LOAD CSV` finds it.
-    pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, QueryError> {
+    pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
         self.statement.import_path(address)
     }
 

@@ -93,6 +93,21 @@ pub(crate) fn read(text: &str) -> Result<Value, EvalError> {
     Ok(value)
 }
 
+/// Reads JSON texts that stand behind each other, as in files of lines.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_all(text: &str) -> Result<Vec<Value>, EvalError> {
+    let mut reader = Reader { text, at: 0 };
+    let mut values = Vec::new();
+    reader.space();
+    while reader.at < text.len() {
+        values.push(reader.value(0)?);
+        reader.space();
+    }
+    Ok(values)
+}
+
 struct Reader<'t> {
     text: &'t str,
     at: usize,

@@ -63,7 +63,7 @@ pub(super) const PROCEDURES: &[Entry] = &[
 /// Keeps rows as maps.
 #[derive(Default)]
 pub(super) struct Maps {
-    names: Vec<Arc<str>>,
+    pub(super) names: Vec<Arc<str>>,
     pub(super) maps: Vec<Value>,
 }
 

@@ -418,7 +418,7 @@ impl Prepared {
         let graph = cx.graph();
         Ok(Summary {
             kind: self.kind(),
-            counters: cx.counters.clone(),
+            counters: cx.counters,
             at: graph.read_ts(),
             plan: cx
                 .profile

@@ -139,7 +139,7 @@ fn with_stats(
     call: &mut CallContext<'_>,
     run: impl FnOnce(&mut CallContext<'_>) -> Result<Rows, QueryError>,
 ) -> Result<Rows, QueryError> {
-    let before = call.counters().clone();
+    let before = *call.counters();
     let mut rows = run(call)?;
     let stats = stats(&before, call.counters());
     rows.iter_mut().for_each(|row| row.insert(0, stats.clone()));

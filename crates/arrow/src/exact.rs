@@ -172,6 +172,10 @@ impl Shape {
                 false => Self::Nothing,
             },
             Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) => Self::Json,
+            Column::FloatLists(all) => {
+                let any = (0..all.len()).any(|row| !all.is_null(row));
+                if any { Self::List(Box::new(Self::Float)) } else { Self::Nothing }
+            }
             Column::Same(value, _) => Self::of(value),
             Column::Values(values) => values.iter().map(Self::of).fold(Self::Nothing, Self::join),
         }

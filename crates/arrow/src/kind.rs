@@ -73,7 +73,9 @@ impl Kind {
             // Packed before anything else is known of it.
             Column::Packed(texts) => texts.iter().flatten().next().map(|_| Self::Text),
             Column::Texts(_) => Some(Self::Text),
-            Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) => Some(Self::Json),
+            Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) | Column::FloatLists(_) => {
+                Some(Self::Json)
+            }
             Column::Same(value, _) => Self::of(value),
             Column::Values(values) => values.iter().filter_map(Self::of).reduce(Self::join),
         }

@@ -35,7 +35,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, OffsetSizeTrait, PrimitiveArray, RecordBatch};
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
-use telar_db::column::{Column, Nullable, PackedTexts};
+use telar_db::column::{Column, FloatBlock, Nullable, PackedTexts};
 use telar_db::json::{Notation, read_value};
 use telar_db::query::function::temporal::Zone;
 use telar_db::query::{ErrorKind, QueryError};
@@ -260,14 +260,41 @@ fn intervals(array: &dyn Array, field: &Field, unit: IntervalUnit) -> Result<Col
 }
 
 /// Rows of elements: of each row where its elements are, none if it is null.
-fn lists(elements: &Column, ranges: impl Iterator<Item = Option<(usize, usize)>>) -> Column {
+fn lists(
+    elements: &Column,
+    ranges: impl Iterator<Item = Option<(usize, usize)>> + Clone,
+) -> Column {
+    if let Some(packed) = float_lists(elements, ranges.clone()) {
+        return packed;
+    }
     let list = |(from, to)| Value::List((from..to).map(|row| elements.get(row)).collect());
     Column::of(ranges.map(|range| range.map_or(Value::Null, list)).collect())
 }
 
+/// Rows of floats, if all of them are of one length and none of their numbers is null.
+fn float_lists(
+    elements: &Column,
+    ranges: impl Iterator<Item = Option<(usize, usize)>> + Clone,
+) -> Option<Column> {
+    let floats = elements.floats()?;
+    let (from, to) = ranges.clone().flatten().next()?;
+    let length = to - from;
+    if ranges.clone().flatten().any(|(from, to)| to - from != length) {
+        return None;
+    }
+    let mut numbers = Vec::with_capacity(floats.len());
+    ranges.clone().flatten().for_each(|(from, to)| numbers.extend_from_slice(&floats[from..to]));
+    let block = Arc::new(FloatBlock::of_numbers(length, numbers)?);
+    let mut next = 0..;
+    let places: Vec<Option<u32>> = ranges.map(|range| range.and_then(|_| next.next())).collect();
+    let mut column = Column::default();
+    column.extend_float_lists(&block, places.into_iter());
+    Some(column)
+}
+
 fn list_ranges<O: OffsetSizeTrait>(
     array: &dyn Array,
-) -> impl Iterator<Item = Option<(usize, usize)>> {
+) -> impl Iterator<Item = Option<(usize, usize)>> + Clone {
     let list = array.as_list::<O>();
     let offsets = list.value_offsets();
     (0..list.len()).map(move |row| {
@@ -277,7 +304,7 @@ fn list_ranges<O: OffsetSizeTrait>(
 
 fn view_ranges<O: OffsetSizeTrait>(
     array: &dyn Array,
-) -> impl Iterator<Item = Option<(usize, usize)>> {
+) -> impl Iterator<Item = Option<(usize, usize)>> + Clone {
     let list = array.as_list_view::<O>();
     let (offsets, sizes) = (list.value_offsets(), list.value_sizes());
     (0..list.len()).map(move |row| {

@@ -15,6 +15,7 @@
 //! - [`name`]: which names a label, an edge type and a property key may have.
 //! - [`topology`]: adjacency as the graph kernels read it.
 //! - [`update`]: names, and changes in a transaction.
+//! - [`vector`]: sums over two vectors.
 //! - [`view`]: batched reads at one snapshot, all that queries know of storage.
 
 pub mod codec;
@@ -35,6 +36,7 @@ pub mod spatial;
 pub mod topology;
 pub mod update;
 pub mod value;
+pub mod vector;
 pub mod view;
 
 // `arbitrary.rs` names this crate as the tests of others do.

@@ -23,6 +23,7 @@ mod path;
 mod spatial;
 mod string;
 pub mod temporal;
+mod vector;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -30,7 +31,7 @@ pub(crate) mod tests;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use telar_graph::Value;
+use telar_graph::{Column, Value};
 
 pub use context::{Clock, Context, Moment, Random};
 pub use list::Range;
@@ -39,6 +40,10 @@ use crate::error::{Detail, EvalError};
 
 /// How a function is computed.
 pub type Eval = fn(&[Value], &Context) -> Result<Value, EvalError>;
+
+/// How a function is computed of whole columns of so many rows; `None` if it is to be computed row
+/// by row.
+pub type EvalColumn = fn(&[&Column], usize) -> Option<Result<Column, EvalError>>;
 
 /// One function of Cypher.
 #[derive(Debug, Clone, Copy)]
@@ -65,6 +70,8 @@ pub struct Function {
     /// The computation. The number of arguments is in `args_min..=args_max`; with
     /// `null_in_null_out` none of them is null.
     pub eval: Eval,
+    /// The same computation for columns that it can do faster.
+    pub eval_column: Option<EvalColumn>,
 }
 
 impl Function {
@@ -88,7 +95,13 @@ impl Function {
             reads_context: false,
             null_in_null_out: true,
             eval,
+            eval_column: None,
         }
+    }
+
+    /// The same, but computed of whole columns where they are of a kind that it knows.
+    const fn by_column(self, eval_column: EvalColumn) -> Self {
+        Self { eval_column: Some(eval_column), ..self }
     }
 
     /// The same, but called with nulls too.
@@ -149,7 +162,7 @@ struct Table {
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
-    let families: [&[Function]; 11] = [
+    let families: [&[Function]; 12] = [
         gds::FUNCTIONS,
         conversion::FUNCTIONS,
         list::FUNCTIONS,
@@ -161,6 +174,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         temporal::FUNCTIONS,
         temporal::DURATION_FUNCTIONS,
         temporal::CLOCK_FUNCTIONS,
+        vector::FUNCTIONS,
     ];
     let mut functions: Vec<Function> = families.concat();
     functions.extend(apoc::all().concat());

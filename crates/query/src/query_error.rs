@@ -164,8 +164,8 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    /// Refusal of `CALL { } IN TRANSACTIONS` inside of a transaction. Code and sentence are those of
-    /// Neo4j: clients recognise both, and repeat the statement outside of one.
+    /// Refusal of `CALL { } IN TRANSACTIONS` inside of a transaction. Code and sentence are those
+    /// of Neo4j: clients recognise both, and repeat the statement outside of one.
     #[must_use]
     pub fn needs_implicit_transaction() -> Self {
         let message = "A query with 'CALL { ... } IN TRANSACTIONS' can only be executed in an \

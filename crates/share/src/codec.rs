@@ -203,6 +203,11 @@ pub(crate) fn put_column(column: &Column, out: &mut Vec<u8>) -> Done<()> {
             put_count(*rows, out);
             put_value(value, out)?;
         }
+        Column::FloatLists(lists) => {
+            out.push(t::VALUES);
+            put_count(lists.len(), out);
+            (0..lists.len()).try_for_each(|row| put_value(&column.get(row), out))?;
+        }
         Column::Values(values) => {
             out.push(t::VALUES);
             put_count(values.len(), out);

@@ -137,6 +137,19 @@ impl<'f> Patience<'f> {
             _ => Ok(()),
         }
     }
+
+    /// The error of the owner, as the one who waited for it calls it: the owner's own clock began
+    /// later, so that it may be told that the time is over before it knows, and then it only knows
+    /// that it was ended.
+    fn error(&self, error: QueryError) -> QueryError {
+        match error.kind {
+            ErrorKind::Terminated if self.told.is_some() && !self.until.is_cancelled() => {
+                let text = "the query took longer than its time limit";
+                QueryError::runtime(ErrorKind::TimedOut, "TimedOut", text)
+            }
+            _ => error,
+        }
+    }
 }
 
 /// Connects, and says what for.
@@ -345,7 +358,7 @@ impl Link {
                         Answer::Ran(summary) => result.map(|()| summary.into()),
                         Answer::Was { at, returns: false } => Ok(without_rows(at)),
                         Answer::Was { at, returns: true } => Err(result_lost(at)),
-                        Answer::Failed(error) => Err(result.err().unwrap_or(error)),
+                        Answer::Failed(error) => Err(result.err().unwrap_or(patience.error(error))),
                         _ => {
                             self.is_idle = false;
                             return Err(Failure::Lost(Lost { sent: true, ..known }));
@@ -396,7 +409,7 @@ impl Link {
                 }
                 Answer::Failed(error) => {
                     self.is_idle = true;
-                    return Err(Failure::Query(error));
+                    return Err(Failure::Query(patience.error(error)));
                 }
                 _ => return Err(Failure::Lost(Lost { sent: true, ..known })),
             };
@@ -426,5 +439,26 @@ pub(crate) fn next<T>(done: Result<T, Failure>) -> Next<T> {
         Err(Failure::Query(error)) => ControlFlow::Break(Err(error)),
         Err(Failure::Silent) => ControlFlow::Break(Err(silent())),
         Err(Failure::Lost(lost)) => ControlFlow::Continue(lost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both clocks run out at about the same time, and the guest's may be the first.
+    #[test]
+    fn what_its_time_limit_ends_has_run_out_of_time_whoever_noticed_it() {
+        let flag = Arc::new(AtomicBool::new(false));
+        let mut patience = Patience::new(Until::new(Some(&flag), Some(Duration::ZERO)));
+        assert_eq!(patience.error(terminated()).kind, ErrorKind::Terminated, "by somebody else");
+        std::thread::sleep(Duration::from_millis(1));
+        let mut told = false;
+        patience.look(|| told = true).unwrap();
+        assert!(told);
+        assert_eq!(patience.error(terminated()).kind, ErrorKind::TimedOut);
+        assert_eq!(patience.error(silent()).kind, silent().kind);
+        flag.store(true, Ordering::Relaxed);
+        assert_eq!(patience.error(terminated()).kind, ErrorKind::Terminated, "by its own flag");
     }
 }

@@ -114,7 +114,10 @@ fn settings_of_a_session_hold_at_the_owner() {
     let timeout = Some(Duration::from_millis(100));
     let short = with(Options { timeout, ..Options::default() });
     let long = "UNWIND range(1, 100000000) AS a WITH a WHERE a % 7 = 9 RETURN count(*)";
-    assert_eq!(try_run(&short, long).unwrap_err().kind, ErrorKind::TimedOut);
+    // Its clock and the one of the owner run out at the same time.
+    for _ in 0..10 {
+        assert_eq!(try_run(&short, long).unwrap_err().kind, ErrorKind::TimedOut);
+    }
     let small = with(Options { memory: Some(1 << 20), ..Options::default() });
     let wide = "RETURN size(collect([x IN range(1, 10000000) | toString(x)]))";
     assert_eq!(try_run(&small, wide).unwrap_err().kind, ErrorKind::OutOfMemory);

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use telar_graph::Value;
+use telar_graph::column::{FloatBlock, FloatLists, Floats};
 
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::column::Chunk;
-use crate::column::chunk::{BITMAP_WORDS, PropertyChunk};
+use crate::column::chunk::{BITMAP_WORDS, PropertyChunk, numbers_of};
 
 /// Values of one property, one per row; a row may have none.
 ///
@@ -34,6 +35,8 @@ pub(super) enum Data {
         bytes: Vec<u8>,
         ends: Vec<usize>,
     },
+    /// Lists of floats, in the blocks they came in.
+    Lists(FloatLists),
     Any(Vec<Value>),
 }
 
@@ -134,6 +137,7 @@ impl Column {
             Data::Int(v) => v.resize(rows, 0),
             Data::Float(v) => v.resize(rows, 0.0),
             Data::Text { bytes, ends } => ends.resize(rows, bytes.len()),
+            Data::Lists(v) => v.push_nulls(rows - v.len()),
             Data::Any(v) => v.resize(rows, Value::Null),
         }
         self.rows = rows;
@@ -206,6 +210,7 @@ impl Column {
             (Data::Bool(to), Data::Bool(from)) => to.extend_from_slice(from),
             (Data::Int(to), Data::Int(from)) => to.extend_from_slice(from),
             (Data::Float(to), Data::Float(from)) => to.extend_from_slice(from),
+            (Data::Lists(to), Data::Lists(from)) => to.append(from),
             (Data::Any(to), Data::Any(from)) => to.extend_from_slice(from),
             (Data::Text { bytes, ends }, Data::Text { bytes: from, ends: from_ends }) => {
                 let shift = bytes.len();
@@ -235,6 +240,7 @@ impl Column {
                 ends.truncate(rows);
                 bytes.truncate(ends.last().copied().unwrap_or(0));
             }
+            Data::Lists(v) => *v = v.slice(0, rows),
             Data::Any(v) => v.truncate(rows),
         }
         if let Some(some) = &mut self.some {
@@ -269,6 +275,7 @@ impl Column {
                 bytes.clear();
                 ends.clear();
             }
+            Data::Lists(v) => *v = FloatLists::default(),
             Data::Any(v) => v.clear(),
         }
     }
@@ -302,6 +309,7 @@ impl Column {
             Data::Int(v) => v[row].into(),
             Data::Float(v) => v[row].into(),
             Data::Text { .. } => self.text(row).into(),
+            Data::Lists(v) => v.value(row),
             Data::Any(v) => v[row].clone(),
         }
     }
@@ -313,7 +321,18 @@ impl Column {
             Data::Int(v) => self.push_int(v[row]),
             Data::Float(v) => self.push_float(v[row]),
             Data::Text { .. } => self.push_text(other.text(row)),
+            Data::Lists(from) => self.push_list(from, row),
             _ => self.push(other.get(row)),
+        }
+    }
+
+    /// Adds row `row` of `lists`, which is not null.
+    fn push_list(&mut self, lists: &FloatLists, row: usize) {
+        if let Data::Lists(all) = &mut self.data {
+            all.push_from(lists, row);
+            self.grow(true);
+        } else {
+            self.push_other(Data::Lists(lists.gather(&[row as u32])));
         }
     }
 
@@ -334,6 +353,9 @@ impl Column {
             Data::Int(v) => 8 * v.len(),
             Data::Float(v) => 8 * v.len(),
             Data::Text { bytes, ends } => bytes.len() + 8 * ends.len(),
+            Data::Lists(v) => {
+                (0..v.len()).map(|row| 16 + v.get(row).map_or(0, Floats::bytes)).sum()
+            }
             // What an arena or a list behind it takes is not known.
             Data::Any(v) => 64 * v.len(),
         }
@@ -384,6 +406,15 @@ impl Column {
                 }
                 PropertyChunk::Text(values)
             }
+            Data::Lists(v) if let Some(block) = lists(v, rows.clone()) => {
+                let numbers = numbers_of(|i| some[i / 64] >> (i % 64) & 1 == 1);
+                PropertyChunk::FloatLists(numbers, Arc::new(block))
+            }
+            Data::Lists(v) => {
+                let mut values = Box::new([const { Value::Null }; SEGMENT_VERTICES]);
+                rows.zip(&mut values[..]).for_each(|(row, to)| *to = v.value(row));
+                PropertyChunk::build(&values)
+            }
             Data::Any(v) => {
                 let mut values = Box::new([const { Value::Null }; SEGMENT_VERTICES]);
                 rows.zip(&mut values[..]).for_each(|(row, to)| *to = v[row].clone());
@@ -391,6 +422,11 @@ impl Column {
             }
         }
     }
+}
+
+/// The block of the lists of rows, if they are all of one length.
+fn lists(all: &FloatLists, rows: impl Iterator<Item = usize> + Clone) -> Option<FloatBlock> {
+    FloatBlock::copied(rows.filter_map(|row| all.get(row)))
 }
 
 impl Extend<Value> for Column {
@@ -448,6 +484,15 @@ impl From<telar_graph::column::Column> for Column {
             From::Floats(all) => typed(all.into_parts(), Data::Float),
             From::Texts(all) => texts(all.iter().map(Option::as_deref)),
             From::Packed(all) => texts(all.iter()),
+            From::FloatLists(all) => {
+                let some = all.has_nulls().then(|| {
+                    let mut some = vec![0u64; all.len().div_ceil(64)];
+                    let having = (0..all.len()).filter(|row| !all.is_null(*row));
+                    having.for_each(|row| some[row / 64] |= 1 << (row % 64));
+                    some
+                });
+                Column { rows: all.len(), some, data: Data::Lists(all) }
+            }
             other => other.into_values().into_iter().collect(),
         }
     }
@@ -467,22 +512,37 @@ mod tests {
             (0..4u8).prop_map(|i| Value::Float(f64::from(i) / 4.0)),
             "[ab]{0,3}".prop_map(Value::from),
             Just(Value::list([1, 2])),
+            (0..4u8).prop_map(|i| Value::list([f64::from(i) / 3.0, 0.5])),
         ]
     }
 
     /// Mostly of one type, as columns are.
     fn column() -> impl Strategy<Value = Vec<Value>> {
-        let one = (0usize..4, proptest::collection::vec(0i64..4, 0..200)).prop_map(|(kind, v)| {
+        let one = (0usize..6, proptest::collection::vec(0i64..4, 0..200)).prop_map(|(kind, v)| {
             let make = |i: i64| match (kind, i) {
                 (_, 0) => Value::Null,
                 (0, i) => Value::Int(i),
                 (1, i) => Value::Float(i as f64),
                 (2, i) => format!("t{i}").as_str().into(),
-                (_, i) => Value::Bool(i > 1),
+                (3, i) => Value::Bool(i > 1),
+                (4, i) => Value::list([i as f64 / 3.0, 0.5]),
+                (_, i) => Value::list(vec![0.5; i as usize]),
             };
             v.into_iter().map(make).collect::<Vec<_>>()
         });
         prop_oneof![one, proptest::collection::vec(value(), 0..100)]
+    }
+
+    /// The column of values, whose lists of floats are in blocks, as they come from a table.
+    fn made(values: &[Value]) -> Column {
+        let mut column = telar_graph::column::Column::default();
+        for value in values {
+            match FloatBlock::of(std::iter::once(value)) {
+                Some(block) => column.extend_float_lists(&Arc::new(block), [Some(0)].into_iter()),
+                None => column.push(value.clone()),
+            }
+        }
+        column.into()
     }
 
     fn same(a: &Value, b: &Value) -> bool {
@@ -491,9 +551,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_column_is_what_was_pushed_and_appended(a in column(), b in column()) {
-            let (mut left, right): (Column, Column) =
-                (a.iter().cloned().collect(), b.iter().cloned().collect());
+        fn a_column_is_what_was_pushed_and_appended(
+            a in column(), b in column(), blocks in any::<[bool; 2]>(),
+        ) {
+            let of = |values: &[Value], blocks| match blocks {
+                true => made(values),
+                false => values.iter().cloned().collect(),
+            };
+            let (mut left, right) = (of(&a, blocks[0]), of(&b, blocks[1]));
             let mut one_by_one = left.clone();
             (0..right.len()).for_each(|row| one_by_one.push_from(&right, row));
             left.append(&right);

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use telar_graph::column::FloatBlock;
 use telar_graph::{Column, Value};
 
 use super::{Chunk, states};
@@ -95,8 +96,35 @@ pub(crate) enum PropertyChunk {
     Float(Presence, Box<[f64; SEGMENT_VERTICES]>),
     /// Strings; equal ones share their text.
     Text(Box<[Option<Arc<str>>; SEGMENT_VERTICES]>),
+    /// Lists of floats of one length: of each place the number of its list, and the lists.
+    FloatLists(Box<[u16; SEGMENT_VERTICES]>, Arc<FloatBlock>),
     /// Anything else, and mixtures.
     Mixed(Box<[Value; SEGMENT_VERTICES]>),
+}
+
+/// Number of the list of a place that has none.
+pub(crate) const NO_LIST: u16 = u16::MAX;
+
+/// The number of the list of a place.
+#[inline]
+fn list_at(numbers: &[u16; SEGMENT_VERTICES], local: usize) -> Option<u32> {
+    let number = numbers[local];
+    (number != NO_LIST).then_some(number.into())
+}
+
+/// The chunk of lists that are all of floats and of one length, if they are.
+fn float_lists(values: &[Value; SEGMENT_VERTICES]) -> Option<PropertyChunk> {
+    let block = FloatBlock::of(values.iter().filter(|value| !value.is_null()))?;
+    let numbers = numbers_of(|local| !values[local].is_null());
+    Some(PropertyChunk::FloatLists(numbers, Arc::new(block)))
+}
+
+/// Numbers, counted up, of the lists of those places that have one.
+pub(crate) fn numbers_of(has: impl Fn(usize) -> bool) -> Box<[u16; SEGMENT_VERTICES]> {
+    let mut numbers = Box::new([NO_LIST; SEGMENT_VERTICES]);
+    let having = numbers.iter_mut().enumerate().filter(|(local, _)| has(*local));
+    having.enumerate().for_each(|(number, (_, of_place))| *of_place = number as u16);
+    numbers
 }
 
 fn bit(bits: &[u64; BITMAP_WORDS], i: usize) -> bool {
@@ -170,6 +198,7 @@ impl PropertyChunk {
                 collect(values, |v| if let Value::Float(x) = v { Some(*x) } else { None }),
             ),
             Value::String(_) => Self::Text(share_text(values)),
+            Value::List(_) if let Some(lists) = float_lists(values) => lists,
             _ => Self::Mixed(Box::new(values.clone())),
         }
     }
@@ -205,6 +234,7 @@ impl PropertyChunk {
             Self::Few(few) => find(few, local).is_some(),
             Self::Bool(some, _) | Self::Int(some, _) | Self::Float(some, _) => bit(some, local),
             Self::Text(v) => v[local].is_some(),
+            Self::FloatLists(numbers, _) => numbers[local] != NO_LIST,
             Self::Mixed(v) => !v[local].is_null(),
         }
     }
@@ -224,6 +254,9 @@ impl PropertyChunk {
                 out.extend(places.map(|place| bit(some, place).then(|| v[place])));
             }
             Self::Text(v) => out.extend_texts(places.map(|place| v[place].as_ref())),
+            Self::FloatLists(numbers, block) => {
+                out.extend_float_lists(block, places.map(|place| list_at(numbers, place)));
+            }
             Self::Few(_) | Self::Mixed(_) => places.for_each(|place| out.push(self.get(place))),
         }
     }
@@ -244,6 +277,9 @@ impl Chunk for PropertyChunk {
             Self::Int(some, v) if bit(some, local) => Value::Int(v[local]),
             Self::Float(some, v) if bit(some, local) => Value::Float(v[local]),
             Self::Text(v) => v[local].clone().map_or(Value::Null, Value::String),
+            Self::FloatLists(numbers, block) => {
+                list_at(numbers, local).map_or(Value::Null, |at| block.list(at as usize).to_value())
+            }
             Self::Mixed(v) => v[local].clone(),
             Self::Bool(..) | Self::Int(..) | Self::Float(..) => Value::Null,
         }
@@ -296,6 +332,7 @@ impl Chunk for PropertyChunk {
                 let text = v.iter().flatten().filter(|t| seen.insert(t.as_ptr()));
                 size_of_val(&**v) + text.map(|t| t.len() + 16).sum::<usize>()
             }
+            Self::FloatLists(numbers, block) => size_of_val(&**numbers) + block.bytes(),
             Self::Mixed(v) => size_of_val(&**v),
         }
     }
@@ -312,7 +349,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_chunk_returns_what_was_put_in() {
-        let makers: [fn(usize) -> Value; 6] = [
+        let makers: [fn(usize) -> Value; 9] = [
             |_| Value::Null,
             |i| {
                 if i % 3 == 0 { Value::Null } else { Value::Bool(i % 2 == 0) }
@@ -329,6 +366,12 @@ mod tests {
             |i| {
                 if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) }
             },
+            |i| {
+                if i % 3 == 1 { Value::Null } else { Value::list([i as f64, -0.5, f64::NAN]) }
+            },
+            |i| Value::list([i as f64 / 3.0, f64::MAX]),
+            // Of several lengths, and of none.
+            |i| Value::list((0..i % 3).map(|x| x as f64)),
         ];
         for (make, present) in makers.iter().flat_map(|make| {
             [0, 1, FEW_MAX / 2, FEW_MAX, FEW_MAX + 1, SEGMENT_VERTICES].map(|n| (make, n))
@@ -368,6 +411,22 @@ mod tests {
                 assert_eq!(some.into_values()[1..], picked);
             }
         }
+    }
+
+    #[test]
+    fn lists_of_floats_take_as_many_bytes_as_their_numbers_need() {
+        let some = |f: fn(usize) -> f64| {
+            let list = |i| Value::list((0..100).map(|x| f(i + x)));
+            PropertyChunk::build(&values(|i| if i % 4 == 0 { list(i) } else { Value::Null }))
+        };
+        let lists = SEGMENT_VERTICES / 4;
+        assert_eq!(some(|x| x as f64 / 2.0).bytes(), 2 * SEGMENT_VERTICES + lists * 100 * 4);
+        assert_eq!(some(|x| x as f64 / 3.0).bytes(), 2 * SEGMENT_VERTICES + lists * 100 * 8);
+        let narrow = PropertyChunk::build(&values(|i| Value::list([i as f64, f64::NAN, -0.0])));
+        assert!(matches!(narrow, PropertyChunk::FloatLists(..)));
+        let Value::List(list) = narrow.get(3) else { panic!("a list") };
+        let bits = |x: &Value| if let Value::Float(x) = x { x.to_bits() } else { 0 };
+        assert_eq!(bits(&list[2]), (-0.0f64).to_bits());
     }
 
     #[test]

@@ -70,12 +70,21 @@ impl Cursor<'_, PropertyChunk> {
         out: &mut Column,
     ) {
         let Some(first) = places.clone().next() else { return };
+        let read_ts = self.read_ts;
         match self.at(first) {
             At::Nothing => out.push_nulls(places.len()),
             At::Settled(chunk) => {
                 chunk.append_to(places.map(|place| local_of(place) as usize), out);
             }
-            At::Written(_) | At::Past => places.for_each(|place| out.push(self.get(place))),
+            At::Written(version) => places.for_each(|place| {
+                let local = local_of(place);
+                match version.unsettled(local, read_ts) {
+                    Some(value) => out.push(value),
+                    // A list stays shared with its chunk.
+                    None => version.settled().append_to(std::iter::once(local as usize), out),
+                }
+            }),
+            At::Past => places.for_each(|place| out.push(self.get(place))),
         }
     }
 }

@@ -11,6 +11,8 @@
 //!   5  strings       presence · distinct u32 varint · run of their lengths · their bytes
 //!                    · run of n numbers of distinct strings
 //!   6  anything      2^k values as in telar_graph::codec, null where there is none
+//!   7  float lists   presence · length varint · bytes of a number u8, 4 or 8
+//!                    · n x length x IEEE bits
 //!
 //!  presence = 0: all there; 1: 2^k bits follow, lowest first      run: packed.rs
 //! ```
@@ -23,10 +25,11 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 use telar_graph::codec::{self, get_varint, put_varint};
+use telar_graph::column::{FloatBlock, Floats};
 use telar_graph::value::Date;
 
 use super::Chunk;
-use super::chunk::{BITMAP_WORDS, Presence, PropertyChunk, collect_bits};
+use super::chunk::{BITMAP_WORDS, NO_LIST, Presence, PropertyChunk, collect_bits, numbers_of};
 use crate::adjacency::SEGMENT_VERTICES;
 use crate::packed::{get_run, put_run};
 
@@ -37,6 +40,7 @@ const FLOAT: u8 = 3;
 const DATE: u8 = 4;
 const TEXT: u8 = 5;
 const MIXED: u8 = 6;
+const FLOAT_LISTS: u8 = 7;
 
 /// Form of floats that are not all short decimals.
 const FLOAT_BITS: u8 = 255;
@@ -96,6 +100,11 @@ pub(crate) fn encode(chunk: &PropertyChunk, out: &mut Vec<u8>) {
             put_presence(&collect_bits(|i| values[i].is_some()), out);
             put_texts(values.iter().flatten(), out);
         }
+        PropertyChunk::FloatLists(numbers, block) => {
+            out.push(FLOAT_LISTS);
+            put_presence(&collect_bits(|i| numbers[i] != NO_LIST), out);
+            put_float_lists(block, out);
+        }
         PropertyChunk::Mixed(values) => put_mixed(values, out),
     }
 }
@@ -153,6 +162,20 @@ fn put_texts<'a>(texts: impl Iterator<Item = &'a Arc<str>>, out: &mut Vec<u8>) {
     put_run(&lengths, out);
     distinct.iter().for_each(|t| out.extend_from_slice(t.as_bytes()));
     put_run(&indexes, out);
+}
+
+fn put_float_lists(block: &FloatBlock, out: &mut Vec<u8>) {
+    put_varint(block.length() as u64, out);
+    match block.numbers() {
+        Floats::F32(all) => {
+            out.push(4);
+            out.extend(all.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+        }
+        Floats::F64(all) => {
+            out.push(8);
+            out.extend(all.iter().flat_map(|x| x.to_bits().to_le_bytes()));
+        }
+    }
 }
 
 fn put_mixed(values: &[Value; SEGMENT_VERTICES], out: &mut Vec<u8>) {
@@ -240,6 +263,29 @@ fn get_texts(input: &mut &[u8], count: usize) -> Result<Vec<Arc<str>>, String> {
     found.ok_or_else(|| "a string's number is out of range".to_owned())
 }
 
+fn get_float_lists(input: &mut &[u8], count: usize) -> Result<FloatBlock, String> {
+    let length = get_varint(input).map_err(|e| e.to_string())?;
+    let width = get_byte(input)?;
+    let length = usize::try_from(length).ok().filter(|length| *length > 0);
+    let length = length.ok_or("lists of floats have no length")?;
+    let bytes = count.checked_mul(length).and_then(|n| n.checked_mul(width.into()));
+    let cut = bytes.and_then(|bytes| input.split_at_checked(bytes));
+    let (bits, rest) = cut.ok_or("lists of floats end early")?;
+    *input = rest;
+    let block = match width {
+        4 => {
+            let all = bits.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b));
+            FloatBlock::of_f32(length, all.collect())
+        }
+        8 => {
+            let all = bits.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b));
+            FloatBlock::of_f64(length, all.collect())
+        }
+        width => return Err(format!("floats of {width} bytes")),
+    };
+    block.ok_or_else(|| "lists of floats are of several lengths".to_owned())
+}
+
 fn get_mixed(input: &mut &[u8]) -> Result<PropertyChunk, String> {
     let mut values = Vec::with_capacity(SEGMENT_VERTICES);
     for _ in 0..SEGMENT_VERTICES {
@@ -269,7 +315,7 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
     let chunk = match kind {
         ABSENT => PropertyChunk::Absent,
         MIXED => get_mixed(input)?,
-        BOOL | INT | FLOAT | DATE | TEXT => {
+        BOOL | INT | FLOAT | DATE | TEXT | FLOAT_LISTS => {
             let (some, count) = get_presence(input)?;
             match kind {
                 BOOL => {
@@ -296,6 +342,11 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
                         values[place] = Value::Date(date);
                     }
                     PropertyChunk::Mixed(values)
+                }
+                FLOAT_LISTS => {
+                    let block = get_float_lists(input, count)?;
+                    let numbers = numbers_of(|local| is_set(&some, local));
+                    PropertyChunk::FloatLists(numbers, Arc::new(block))
                 }
                 _ => {
                     let mut values = Box::new([const { None }; SEGMENT_VERTICES]);
@@ -346,6 +397,9 @@ mod tests {
             |i| if i % 5 == 0 { format!("{i}").as_str().into() } else { Value::Null },
             |i| if i % 2 == 0 { "x".into() } else { Value::Int(3) },
             |i| Value::list([i as i64]),
+            |i| Value::list([i as f64, 0.5]),
+            |i| if i % 9 == 0 { Value::list([i as f64 / 7.0]) } else { Value::Null },
+            |i| Value::list((0..i % 2).map(|x| x as f64)),
         ]
     }
 
@@ -408,6 +462,9 @@ mod tests {
         wanted.push(255);
         wanted.extend_from_slice(&1e300f64.to_bits().to_le_bytes());
         assert_eq!(one, wanted);
+        let lists = bytes(|_| Value::list([1.0, -2.0]));
+        assert_eq!(lists[..12], [7, 0, 2, 4, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+        assert_eq!(bytes(|_| Value::list([0.1]))[..4], [7, 0, 1, 8]);
         let mixed = bytes(|i| if i == 0 { Value::Int(1) } else { true.into() });
         assert_eq!(mixed[..4], [6, 3, 2, 2]);
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Column, Nullable, by_type};
+use super::{Column, FloatBlock, FloatLists, Nullable, by_type};
 use crate::{EdgeId, Value, VertexId};
 
 mod sealed {
@@ -64,6 +64,7 @@ impl Column {
         by_type!(self, all => all.reserve(rows),
             Self::Texts(all) => all.reserve(rows),
             Self::Packed(all) => all.reserve(rows),
+            Self::FloatLists(all) => all.reserve(rows),
             Self::Values(all) => all.reserve(rows),
             Self::Maps(_) | Self::Same(..) => {}
         )
@@ -188,6 +189,38 @@ impl Column {
         }
     }
 
+    /// Appends lists of a block, by their numbers in it, `None` for null.
+    ///
+    /// # Panics
+    /// The column does, once it is read, if there is no such list.
+    pub fn extend_float_lists(
+        &mut self,
+        block: &Arc<FloatBlock>,
+        lists: impl ExactSizeIterator<Item = Option<u32>>,
+    ) {
+        if lists.len() == 0 {
+            return;
+        }
+        self.forget_packing();
+        match self {
+            Self::Same(Value::Null, rows) => *self = Self::FloatLists(FloatLists::nulls(*rows)),
+            // Lists that are not settled yet came first.
+            Self::Values(all) => {
+                if let Some(lists) = FloatLists::of(all) {
+                    *self = Self::FloatLists(lists);
+                }
+            }
+            _ => {}
+        }
+        if let Self::FloatLists(all) = self {
+            all.extend(block, lists);
+            return;
+        }
+        let value = |list| block.list(list as usize).to_value();
+        let all = self.becomes_values();
+        all.extend(lists.map(|list| list.map_or(Value::Null, value)));
+    }
+
     /// Appends so many nulls.
     pub fn push_nulls(&mut self, count: usize) {
         fn nulls<T: Copy + Default>(all: &mut Nullable<T>, count: usize) {
@@ -196,6 +229,7 @@ impl Column {
         by_type!(self, all => nulls(all, count),
             Self::Texts(all) => all.resize(all.len() + count, None),
             Self::Packed(all) => (0..count).for_each(|_| all.push(None)),
+            Self::FloatLists(all) => all.push_nulls(count),
             Self::Same(Value::Null, rows) => *rows += count,
             Self::Maps(_) | Self::Same(..) | Self::Values(_) => {
                 let all = self.becomes_values();
@@ -214,6 +248,11 @@ impl Column {
             Value::Int(int) if self.becomes::<i64>() => self.extend([Some(int)]),
             Value::Float(float) if self.becomes::<f64>() => self.extend([Some(float)]),
             Value::String(text) => self.extend_texts([Some(&text)]),
+            list @ Value::List(_) if let Self::FloatLists(all) = self => {
+                if !all.push(&list) {
+                    self.becomes_values().push(list);
+                }
+            }
             other => self.becomes_values().push(other),
         }
     }
@@ -236,6 +275,10 @@ impl Column {
                 Self::Packed(own) => all.iter().for_each(|text| own.push(text)),
                 _ => all.iter().for_each(|text| self.push(text.map_or(Value::Null, Value::from))),
             },
+            Self::FloatLists(all) => match self {
+                Self::FloatLists(own) => own.append(all),
+                _ => (0..all.len()).for_each(|row| self.push(all.value(row))),
+            },
             Self::Maps(all) => {
                 let done = if let Self::Maps(own) = self { own.append(all) } else { false };
                 if !done {
@@ -246,10 +289,14 @@ impl Column {
             Self::Same(Value::Null, rows) => self.push_nulls(*rows),
             Self::Same(value, rows) => (0..*rows).for_each(|_| self.push(value.clone())),
             Self::Values(all) => {
-                if all.iter().any(|value| !value.is_null()) {
-                    self.becomes_values().extend_from_slice(all);
-                } else {
+                if all.iter().all(Value::is_null) {
                     self.push_nulls(all.len());
+                } else if let Self::FloatLists(own) = self
+                    && let Some(lists) = FloatLists::of(all)
+                {
+                    own.append(&lists);
+                } else {
+                    self.becomes_values().extend_from_slice(all);
                 }
             }
         )
@@ -281,6 +328,7 @@ impl Column {
                 let texts = self.becomes_texts();
                 texts.map(|texts| texts[row] = Some(Arc::clone(text))).is_some()
             }
+            list if let Self::FloatLists(all) = self => all.set(row, list),
             _ => false,
         };
         if !done {
@@ -292,6 +340,7 @@ impl Column {
         by_type!(self, all => all.set(row, None),
             Self::Texts(all) => all[row] = None,
             Self::Packed(all) => all.set(row, None),
+            Self::FloatLists(all) => all.set_null(row),
             Self::Same(Value::Null, rows) => assert!(row < *rows, "no row {row} of {rows}"),
             Self::Maps(_) | Self::Same(..) | Self::Values(_) => {
                 self.becomes_values()[row] = Value::Null;

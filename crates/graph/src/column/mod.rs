@@ -8,11 +8,12 @@
 //!          ├─ Texts                                   shared with storage, null is no pointer
 //!          ├─ Packed                                  texts behind each other, if asked for
 //!          ├─ Same                                    one value for all rows, null for example
+//!          ├─ FloatLists                              embeddings for example, shared with storage
 //!          ├─ Maps                                    the rows of a table, key by key
 //!          └─ Values                                  anything else, and mixtures
 //! ```
 //!
-//! Byte strings, temporal values, points, lists and maps are in [`Column::Values`]: storage holds
+//! Byte strings, temporal values, points, other lists and maps are in [`Column::Values`]: storage holds
 //! them as values, too, so that a type of their own would be one more copy.
 //!
 //! *Rows that are appended one after the other give the type*: a column of one type stays of it as
@@ -20,6 +21,7 @@
 //! alone have no type: they are [`Column::Same`].
 
 mod append;
+mod float_lists;
 mod maps;
 mod nullable;
 mod packed;
@@ -30,6 +32,7 @@ use crate::value::{heap_bytes, heap_bytes_of};
 use crate::{EdgeId, Value, VertexId};
 
 pub use append::Element;
+pub use float_lists::{FloatBlock, FloatLists, Floats};
 pub use maps::Maps;
 pub use nullable::Nullable;
 pub use packed::PackedTexts;
@@ -52,6 +55,8 @@ pub enum Column {
     /// Texts of those who look at each once. A column is of this type if it began as
     /// [`Column::packed`].
     Packed(PackedTexts),
+    /// Lists of floats, shared with where they come from.
+    FloatLists(FloatLists),
     /// Maps of the same keys, none of them null.
     Maps(Maps),
     /// The same value in every row, and how many rows there are.
@@ -170,6 +175,7 @@ impl Column {
         by_type!(self, all => all.len(),
             Self::Texts(all) => all.len(),
             Self::Packed(all) => all.len(),
+            Self::FloatLists(all) => all.len(),
             Self::Maps(all) => all.len(),
             Self::Values(all) => all.len(),
             Self::Same(_, rows) => *rows,
@@ -194,6 +200,7 @@ impl Column {
         by_type!(self, all => value(all, row),
             Self::Texts(all) => all[row].clone().map_or(Value::Null, Value::String),
             Self::Packed(all) => all.get(row).map_or(Value::Null, Value::from),
+            Self::FloatLists(all) => all.value(row),
             Self::Maps(all) => all.get(row),
             Self::Same(value, _) => value.clone(),
             Self::Values(all) => all[row].clone(),
@@ -221,6 +228,7 @@ impl Column {
         by_type!(self, all => all.is_null(row),
             Self::Texts(all) => all[row].is_none(),
             Self::Packed(all) => all.is_null(row),
+            Self::FloatLists(all) => all.is_null(row),
             Self::Maps(_) => false,
             Self::Same(value, _) => value.is_null(),
             Self::Values(all) => all[row].is_null(),
@@ -232,6 +240,7 @@ impl Column {
     pub fn may_have_nulls(&self) -> bool {
         by_type!(self, all => all.has_nulls(),
             Self::Packed(all) => all.has_nulls(),
+            Self::FloatLists(all) => all.has_nulls(),
             Self::Maps(_) => false,
             Self::Same(value, _) => value.is_null(),
             Self::Texts(_) | Self::Values(_) => true,
@@ -295,6 +304,7 @@ impl Column {
         by_type!(self, all => Element::column(all.gather(rows)),
             Self::Texts(all) => Self::Texts(pick(all, rows)),
             Self::Packed(all) => Self::Packed(all.gather(rows)),
+            Self::FloatLists(all) => Self::FloatLists(all.gather(rows)),
             Self::Maps(all) => Self::Maps(all.gather(rows)),
             Self::Same(value, _) => Self::Same(value.clone(), rows.len()),
             // PERF: `telar bench snb --only complex-12`: a list that was collected into one row
@@ -313,6 +323,7 @@ impl Column {
         by_type!(self, all => Element::column(all.slice(from, to)),
             Self::Texts(all) => Self::Texts(all[from..to].to_vec()),
             Self::Packed(all) => Self::Packed(all.slice(from, to)),
+            Self::FloatLists(all) => Self::FloatLists(all.slice(from, to)),
             Self::Maps(all) => Self::Maps(all.slice(from, to)),
             Self::Same(value, _) => Self::Same(value.clone(), to - from),
             Self::Values(all) => Self::Values(all[from..to].to_vec()),
@@ -354,6 +365,13 @@ impl Column {
         if let Some(found) = found {
             return found;
         }
+        if columns.iter().all(|column| matches!(column, Self::FloatLists(_))) {
+            let mut all = Self::FloatLists(FloatLists::default());
+            for (at, row) in picks {
+                all.append(&columns[*at as usize].gather(&[*row]));
+            }
+            return all;
+        }
         if columns.iter().all(|column| matches!(column, Self::Packed(_))) {
             let text = |(at, row): &(u32, u32)| match columns[*at as usize] {
                 Self::Packed(all) => all.get(*row as usize),
@@ -392,6 +410,7 @@ impl Column {
         let own = by_type!(self, all => all.bytes(),
             Self::Texts(all) => all.capacity() * size_of::<Option<Arc<str>>>() + text_bytes(all),
             Self::Packed(all) => all.bytes(),
+            Self::FloatLists(all) => all.bytes(),
             Self::Maps(all) => all.bytes(),
             Self::Same(value, _) => heap_bytes(value),
             Self::Values(all) => all.capacity() * size_of::<Value>() + heap_bytes_of(all),
@@ -406,6 +425,7 @@ impl Column {
             Self::Values(all) => heap_bytes_of(all),
             Self::Texts(all) => text_bytes(all),
             Self::Packed(all) => all.text_bytes() + all.len() * SHARED_BYTES,
+            Self::FloatLists(all) => all.value_bytes(),
             Self::Maps(all) => (0..all.len()).map(|row| heap_bytes(&all.get(row))).sum(),
             // An edge is too large for the place of a value.
             Self::Edges(all) => all.len() * (SHARED_BYTES + size_of::<EdgeId>()),

@@ -21,20 +21,33 @@ fn value(kind: u8, n: i64) -> Value {
             dst: node(n + 1),
             ordinal: 3,
         }),
-        _ => Value::list([Value::Int(n)]),
+        7 => Value::list([Value::Int(n)]),
+        8 => Value::list([n as f64 / 2.0, -0.0]),
+        _ => Value::list(vec![n as f64 / 3.0; n.unsigned_abs() as usize % 3]),
+    }
+}
+
+/// Kinds of [`value`].
+const KINDS: u8 = 10;
+
+/// A column of these values, with lists of floats in blocks if all of them are such.
+fn column_of(values: Vec<Value>) -> Column {
+    match FloatLists::of(&values) {
+        Some(lists) if values.iter().any(|value| !value.is_null()) => Column::FloatLists(lists),
+        _ => Column::of(values),
     }
 }
 
 /// Rows of one type with nulls, or of any.
 fn values() -> impl Strategy<Value = Vec<Value>> {
-    let one = (0..8_u8).prop_flat_map(|kind| {
+    let one = (0..KINDS).prop_flat_map(|kind| {
         let some = (prop::bool::weighted(0.8), -9..9_i64);
         prop::collection::vec(some, 0..80).prop_map(move |all| {
             let of = |(is, n): (bool, i64)| value(if is { kind } else { 0 }, n);
             all.into_iter().map(of).collect()
         })
     });
-    let any = prop::collection::vec((0..8_u8, -9..9_i64), 0..20)
+    let any = prop::collection::vec((0..KINDS, -9..9_i64), 0..20)
         .prop_map(|all| all.into_iter().map(|(kind, n)| value(kind, n)).collect());
     prop_oneof![3 => one, 1 => any]
 }
@@ -86,6 +99,41 @@ fn the_type_of_what_is_appended_is_that_of_the_column() {
     assert!(matches!(empty, Column::Same(Value::Null, 0)));
 }
 
+#[test]
+fn lists_of_floats_share_the_blocks_they_come_from() {
+    let lists: Vec<Value> = (0..4).map(|n| Value::list([f64::from(n), 0.5])).collect();
+    let block = Arc::new(FloatBlock::of(lists.iter()).unwrap());
+    assert_eq!((block.length(), block.count(), block.bytes()), (2, 4, 4 * 2 * 4));
+    let mut column = Column::default();
+    column.extend_float_lists(&block, [Some(3), None, Some(0)].into_iter());
+    // One that is not settled yet, before and behind.
+    column.push(Value::list([0.1]));
+    column.extend_float_lists(&block, [Some(1)].into_iter());
+    let Column::FloatLists(all) = &column else { panic!("{column:?}") };
+    assert_eq!(all.get(0), Some(Floats::F32(&[3.0, 0.5])));
+    assert_eq!(all.get(3), Some(Floats::F64(&[0.1])));
+    assert_eq!(Arc::strong_count(&block), 3);
+    // Few rows let go of what they are not of.
+    drop(column.gather(&[3]));
+    let one = column.gather(&[3]);
+    drop(column);
+    assert_eq!((Arc::strong_count(&block), one.get(0)), (1, Value::list([0.1])));
+    let mut late = Column::default();
+    late.push(Value::list([7.0]));
+    late.extend_float_lists(&block, [Some(2)].into_iter());
+    assert!(matches!(late, Column::FloatLists(_)));
+    assert_same(&late, &[Value::list([7.0]), Value::list([2.0, 0.5])]);
+    let mut other = Column::from(vec![true]);
+    other.extend_float_lists(&block, [Some(2), None].into_iter());
+    assert_same(&other, &[true.into(), Value::list([2.0, 0.5]), Value::Null]);
+    for lists in [vec![], vec![Value::list([1])], vec![Value::list([1.0]), Value::list([1.0, 2.0])]]
+    {
+        assert!(FloatBlock::of(lists.iter()).is_none(), "{lists:?}");
+    }
+    assert!(FloatBlock::of_f32(0, Vec::new()).is_none());
+    assert!(FloatBlock::of_f64(2, vec![1.0]).is_none());
+}
+
 proptest! {
     #[test]
     fn columns_hold_what_lists_of_values_do(
@@ -93,19 +141,19 @@ proptest! {
         more in values(),
         pushed in values(),
         packed in any::<bool>(),
-        writes in prop::collection::vec((any::<prop::sample::Index>(), 0..8_u8, -9..9_i64), 0..9),
+        writes in prop::collection::vec((any::<prop::sample::Index>(), 0..KINDS, -9..9_i64), 0..9),
         rows in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {
         let mut model = first.clone();
         let mut column = if packed { Column::packed() } else { Column::default() };
-        column.append(&Column::of(first.clone()));
+        column.append(&column_of(first.clone()));
         let of_texts = first.iter().all(|v| matches!(v, Value::String(_) | Value::Null));
         assert_eq!(matches!(column, Column::Packed(_)), packed && of_texts);
         assert_same(&column, &model);
-        column.append(&Column::of(more.clone()));
+        column.append(&column_of(more.clone()));
         model.extend(more.iter().cloned());
         assert_same(&column, &model);
-        assert_same(&Column::concat(&[&Column::of(first), &Column::of(more)]), &model);
+        assert_same(&Column::concat(&[&column_of(first), &column_of(more)]), &model);
         for value in pushed {
             column.push(value.clone());
             model.push(value);
@@ -148,7 +196,7 @@ proptest! {
         first in values(),
         more in values(),
         other in values(),
-        write in (any::<prop::sample::Index>(), 0..8_u8, -9..9_i64),
+        write in (any::<prop::sample::Index>(), 0..KINDS, -9..9_i64),
         rows in prop::collection::vec(any::<prop::sample::Index>(), 0..40),
     ) {
         let (mut column, mut model) = table(&["a", "b"], &first);

@@ -15,11 +15,11 @@ use super::projection::Aggregation;
 use super::scope::Kind;
 use super::types::TypeSet;
 use super::{Binder, syntax};
-use crate::exec::eval::apoc;
 use crate::expr::{
     self, Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, Unary,
 };
 use crate::function;
+use crate::function::apoc::graph as apoc;
 use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
 use crate::query_error::{ErrorKind, QueryError};

@@ -181,7 +181,14 @@ impl Order<'_> {
         for ((column, last), (_, descending)) in columns.iter().zip(last).zip(&self.plan.keys) {
             let ordering = match (column.ints(), last) {
                 (Some(ints), Value::Int(last)) => ints[row].cmp(last),
-                _ => ops::order(&column.get(row), last)?,
+                _ => match (column.floats(), last) {
+                    (Some(floats), Value::Float(last))
+                        if let Some(ordering) = floats[row].partial_cmp(last) =>
+                    {
+                        ordering
+                    }
+                    _ => ops::order(&column.get(row), last)?,
+                },
             };
             if ordering.is_ne() {
                 return Ok(ordering.is_lt() != *descending);
@@ -192,25 +199,37 @@ impl Order<'_> {
 
     /// Rows that the first key does not put behind `last`.
     fn perhaps_before(&self, column: &Column, last: &Value) -> Vec<u32> {
-        match (column.ints(), last) {
-            (Some(ints), Value::Int(last)) if self.plan.keys[0].1 => {
-                rows_where(ints, |int| int >= *last)
-            }
-            (Some(ints), Value::Int(last)) => rows_where(ints, |int| int <= *last),
+        let descending = self.plan.keys[0].1;
+        match (column.ints(), column.floats(), last) {
+            (Some(ints), _, Value::Int(last)) => match descending {
+                true => rows_where(ints, |int| int >= *last),
+                false => rows_where(ints, |int| int <= *last),
+            },
+            // NaN is neither before nor behind, so that it is looked at.
+            (_, Some(floats), Value::Float(last)) => match descending {
+                true => rows_where(floats, |float| float.partial_cmp(last) != Some(Ordering::Less)),
+                false => {
+                    rows_where(floats, |float| float.partial_cmp(last) != Some(Ordering::Greater))
+                }
+            },
             _ => (0..column.len() as u32).collect(),
         }
     }
 
     /// Rows that the first key alone does not put behind so many others as are wanted.
     fn perhaps_first(&self, column: &Column) -> Option<Vec<u32>> {
-        let ints = column.ints()?;
-        let last = self.top.checked_sub(1).filter(|last| *last < ints.len())?;
-        let mut ints = ints.to_vec();
-        let last = match self.plan.keys[0].1 {
-            false => *ints.select_nth_unstable(last).1,
-            true => *ints.select_nth_unstable_by(last, |a, b| b.cmp(a)).1,
+        let last = self.top.checked_sub(1).filter(|last| *last < column.len())?;
+        let descending = self.plan.keys[0].1;
+        let last = if let Some(ints) = column.ints() {
+            Value::Int(nth(ints, last, descending, Ord::cmp))
+        } else {
+            let floats = column.floats()?;
+            if floats.iter().any(|float| float.is_nan()) {
+                return None;
+            }
+            Value::Float(nth(floats, last, descending, f64::total_cmp))
         };
-        Some(self.perhaps_before(column, &Value::Int(last)))
+        Some(self.perhaps_before(column, &last))
     }
 
     /// The order of rows, as many as are wanted.
@@ -246,15 +265,23 @@ impl Order<'_> {
     }
 }
 
+/// The number at a place of all of them in order.
+fn nth<T: Copy>(all: &[T], at: usize, descending: bool, by: impl Fn(&T, &T) -> Ordering) -> T {
+    let mut all = all.to_vec();
+    *all.select_nth_unstable_by(at, |a, b| if descending { by(b, a) } else { by(a, b) }).1
+}
+
 /// Rows whose number is one of those; as a rule few of them are.
-fn rows_where(ints: &[i64], is_one: impl Fn(i64) -> bool) -> Vec<u32> {
+fn rows_where<T: Copy>(numbers: &[T], is_one: impl Fn(T) -> bool) -> Vec<u32> {
     // PERF: `telar bench cypher`, the first of many: most rows go here, and most pieces, which are
     // looked at some numbers at a time, have none.
     const PIECE: usize = 64;
     let mut rows = Vec::new();
-    for (piece, from) in ints.chunks(PIECE).zip((0u32..).step_by(PIECE)) {
-        if piece.iter().fold(false, |any, int| any | is_one(*int)) {
-            rows.extend((from..).zip(piece).filter(|(_, int)| is_one(**int)).map(|(row, _)| row));
+    for (piece, from) in numbers.chunks(PIECE).zip((0u32..).step_by(PIECE)) {
+        if piece.iter().fold(false, |any, number| any | is_one(*number)) {
+            rows.extend(
+                (from..).zip(piece).filter(|(_, number)| is_one(**number)).map(|(row, _)| row),
+            );
         }
     }
     rows

@@ -114,7 +114,7 @@ pub(crate) enum GraphFunction {
     NodeOfNumber,
     /// `gds.util.asNodes`: the nodes of numbers.
     NodesOfNumbers,
-    /// One of APOC's, by its place in `exec/eval/apoc.rs`.
+    /// One of APOC's, by its place in `function/apoc/graph.rs`.
     Apoc(u8),
 }
 

@@ -9,7 +9,7 @@ use super::{
     Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, SubqueryKind, Unary,
 };
 use crate::batch::Slot;
-use crate::exec::eval::apoc;
+use crate::function::apoc::graph as apoc;
 use crate::ops::NormalForm;
 
 /// Elements of a list or map that are written out; a plan is no place for thousands.

@@ -5,7 +5,7 @@
 
 use telar_graph::Value;
 
-use super::list::Sums;
+use super::vector::measures;
 use super::{Eval, Function, args};
 use crate::error::EvalError;
 
@@ -42,20 +42,24 @@ macro_rules! of_vectors {
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
-    of_vectors!(
-        "cosine",
+    measures!(
+        "Graph Data Science",
+        "gds.similarity.cosine",
         "The cosine of the angle between two vectors; 0 if one has no length.",
-        |function, args| {
-            let sums = Sums::of(function, args)?;
-            Ok(ratio(sums.product, (sums.a_squared * sums.b_squared).sqrt()))
-        }
+        |a, b| Ok(b.cosine(a).unwrap_or(0.0))
     ),
-    of_vectors!("euclidean", "1 / (1 + the distance of two vectors).", |function, args| {
-        Ok((1.0 + Sums::of(function, args)?.distance_squared.sqrt()).recip())
-    }),
-    of_vectors!("euclideanDistance", "The distance of two vectors.", |function, args| {
-        Ok(Sums::of(function, args)?.distance_squared.sqrt())
-    }),
+    measures!(
+        "Graph Data Science",
+        "gds.similarity.euclidean",
+        "1 / (1 + the distance of two vectors).",
+        |a, b| Ok((1.0 + b.distance_squared(a).sqrt()).recip())
+    ),
+    measures!(
+        "Graph Data Science",
+        "gds.similarity.euclideanDistance",
+        "The distance of two vectors.",
+        |a, b| Ok(b.distance_squared(a).sqrt())
+    ),
     of_vectors!("jaccard", "What two sets share, of all that is in them.", |function, args| {
         let [a, b, shared] = sets(function, args)?;
         Ok(ratio(shared, a + b - shared))
@@ -64,14 +68,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
         let [a, b, shared] = sets(function, args)?;
         Ok(ratio(shared, a.min(b)))
     }),
-    of_vectors!(
-        "pearson",
+    measures!(
+        "Graph Data Science",
+        "gds.similarity.pearson",
         "The correlation of two vectors; 0 if one has no variance.",
-        |function, args| {
-            let centred = [centred(function, &args[0])?, centred(function, &args[1])?];
-            let sums = Sums::of(function, &centred)?;
-            Ok(ratio(sums.product, (sums.a_squared * sums.b_squared).sqrt()))
-        }
+        |a, b| Ok(b.correlation(a).unwrap_or(0.0))
     ),
     f("gds.util.NaN", 0, "gds.util.NaN() :: FLOAT", "NaN.", |_, _| Ok(Value::Float(f64::NAN))),
     f("gds.util.infinity", 0, "gds.util.infinity() :: FLOAT", "Infinity.", |_, _| {
@@ -118,14 +119,4 @@ fn sets(function: &str, args: &[Value]) -> Result<[f64; 3], EvalError> {
     let (a, b): (Vec<f64>, Vec<f64>) = (set(&args[0])?, set(&args[1])?);
     let shared = a.iter().filter(|x| b.binary_search_by(|y| y.total_cmp(x)).is_ok()).count();
     Ok([a.len() as f64, b.len() as f64, shared as f64])
-}
-
-/// A vector less its mean.
-fn centred(function: &str, value: &Value) -> Result<Value, EvalError> {
-    let list = args::list(function, value)?;
-    let numbers: Result<Vec<f64>, _> =
-        list.iter().map(|number| args::number(function, number)).collect();
-    let numbers = numbers?;
-    let mean = ratio(numbers.iter().sum(), numbers.len() as f64);
-    Ok(Value::list(numbers.into_iter().map(|x| x - mean)))
 }

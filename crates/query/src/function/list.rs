@@ -102,35 +102,6 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "All elements but the first.",
         |args, _| ops::slice(&args[0], Some(&Value::Int(1)), None),
     ),
-    f(
-        "vector.similarity.cosine",
-        "Vector",
-        (2, 2),
-        "vector.similarity.cosine(a :: LIST<INTEGER | FLOAT>, b :: LIST<INTEGER | FLOAT>) :: FLOAT",
-        "How alike the directions of two vectors are, from 0 to 1.",
-        |args, _| {
-            let sums = Sums::of("vector.similarity.cosine()", args)?;
-            let norms = (sums.a_squared * sums.b_squared).sqrt();
-            if norms == 0.0 || !norms.is_finite() {
-                return Err(EvalError::argument_value(
-                    "vector.similarity.cosine() expects vectors of finite, positive length",
-                ));
-            }
-            Ok(Value::Float(f64::midpoint(1.0, sums.product / norms)))
-        },
-    ),
-    f(
-        "vector.similarity.euclidean",
-        "Vector",
-        (2, 2),
-        "vector.similarity.euclidean(a :: LIST<INTEGER | FLOAT>, b :: LIST<INTEGER | FLOAT>) \
-         :: FLOAT",
-        "How near the ends of two vectors are: 1 / (1 + the square of their distance).",
-        |args, _| {
-            let sums = Sums::of("vector.similarity.euclidean()", args)?;
-            Ok(Value::Float((1.0 + sums.distance_squared).recip()))
-        },
-    ),
 ];
 
 /// The integers of `range(start, end, step)`, one by one, so that a loop over them needs no list.
@@ -220,36 +191,5 @@ impl Iterator for Range {
     fn size_hint(&self) -> (usize, Option<usize>) {
         let remaining = usize::try_from(self.remaining()).ok();
         (remaining.unwrap_or(usize::MAX), remaining)
-    }
-}
-
-/// What similarities of two vectors are computed from.
-#[derive(Default)]
-pub(super) struct Sums {
-    pub(super) product: f64,
-    pub(super) a_squared: f64,
-    pub(super) b_squared: f64,
-    pub(super) distance_squared: f64,
-}
-
-impl Sums {
-    pub(super) fn of(function: &str, args: &[Value]) -> Result<Self, EvalError> {
-        let (a, b) = (args::list(function, &args[0])?, args::list(function, &args[1])?);
-        if a.len() != b.len() || a.is_empty() {
-            return Err(EvalError::argument_value(format!(
-                "{function} expects two vectors of one dimension, found {} and {} numbers",
-                a.len(),
-                b.len()
-            )));
-        }
-        let mut sums = Self::default();
-        for (a, b) in a.iter().zip(b) {
-            let (a, b) = (args::number(function, a)?, args::number(function, b)?);
-            sums.product += a * b;
-            sums.a_squared += a * a;
-            sums.b_squared += b * b;
-            sums.distance_squared += (a - b) * (a - b);
-        }
-        Ok(sums)
     }
 }

@@ -16,8 +16,8 @@ use telar_graph::{
 use super::describe::{described, taken_apart};
 use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signature};
 use crate::aggregate;
-use crate::exec::eval::apoc;
 use crate::expr::print;
+use crate::function::apoc::graph as apoc;
 use crate::function::{self, Moment};
 use crate::host::{ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};

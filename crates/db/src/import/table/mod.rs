@@ -479,7 +479,8 @@ fn checked(column: Column, name: &str, as_is: bool) -> (Column, BadRows) {
         | Column::Ints(_)
         | Column::Floats(_)
         | Column::Texts(_)
-        | Column::Packed(_)) => column,
+        | Column::Packed(_)
+        | Column::FloatLists(_)) => column,
         other => {
             let kept = |value: Value| match as_is && value.is_storable() {
                 true if value.nests_within(NESTING_MAX) => Ok(value),

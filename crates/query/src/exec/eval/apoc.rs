@@ -11,116 +11,28 @@ use crate::expr::GraphFunction;
 use crate::function::apoc::json;
 use crate::query_error::QueryError;
 
-/// A function that reads the graph.
-pub(crate) struct ApocFunction {
-    pub(crate) name: &'static str,
-    pub(crate) category: &'static str,
-    /// Arguments and result, as `SHOW FUNCTIONS` prints them.
-    pub(crate) signature: &'static str,
-    pub(crate) description: &'static str,
-    pub(crate) arity: (usize, usize),
-    eval: fn(&[Value], &Exec<'_>) -> Result<Value, QueryError>,
-}
+type Eval = fn(&[Value], &Exec<'_>) -> Result<Value, QueryError>;
 
-pub(crate) static FUNCTIONS: [ApocFunction; 10] = [
-    ApocFunction {
-        name: "apoc.any.properties",
-        category: "Scalar",
-        signature: "(thing :: NODE | RELATIONSHIP | MAP, keys = null :: LIST<STRING>) :: MAP",
-        description: "The properties, all or those of some keys.",
-        arity: (1, 2),
-        eval: any_properties,
+/// The computations of the functions, in the order of their table.
+static EVALS: [Eval; 10] = [
+    any_properties,
+    to_json,
+    json_property,
+    |arguments, cx| degree("apoc.node.degree()", arguments, cx, None),
+    |arguments, cx| degree("apoc.node.degree.in()", arguments, cx, Some(Direction::In)),
+    |arguments, cx| degree("apoc.node.degree.out()", arguments, cx, Some(Direction::Out)),
+    |arguments, cx| {
+        let count = degree("apoc.node.relationship.exists()", arguments, cx, None)?;
+        Ok(if count.is_null() { count } else { (count != Value::Int(0)).into() })
     },
-    ApocFunction {
-        name: "apoc.convert.toJson",
-        category: "Scalar",
-        signature: "(value :: ANY) :: STRING",
-        description: "The value as a JSON text; nodes and relationships as maps.",
-        arity: (1, 1),
-        eval: to_json,
-    },
-    ApocFunction {
-        name: "apoc.convert.getJsonProperty",
-        category: "Scalar",
-        signature: "(node :: NODE, key :: STRING, path = '' :: STRING) :: ANY",
-        description: "What a property that is a JSON text stands for.",
-        arity: (2, 3),
-        eval: json_property,
-    },
-    ApocFunction {
-        name: "apoc.node.degree",
-        category: "Scalar",
-        signature: "(node :: NODE, relTypes = '' :: STRING) :: INTEGER",
-        description: "How many relationships of some types and directions a node has.",
-        arity: (1, 2),
-        eval: |arguments, cx| degree("apoc.node.degree()", arguments, cx, None),
-    },
-    ApocFunction {
-        name: "apoc.node.degree.in",
-        category: "Scalar",
-        signature: "(node :: NODE, relTypes = '' :: STRING) :: INTEGER",
-        description: "How many relationships of some types lead to a node.",
-        arity: (1, 2),
-        eval: |arguments, cx| degree("apoc.node.degree.in()", arguments, cx, Some(Direction::In)),
-    },
-    ApocFunction {
-        name: "apoc.node.degree.out",
-        category: "Scalar",
-        signature: "(node :: NODE, relTypes = '' :: STRING) :: INTEGER",
-        description: "How many relationships of some types leave a node.",
-        arity: (1, 2),
-        eval: |arguments, cx| degree("apoc.node.degree.out()", arguments, cx, Some(Direction::Out)),
-    },
-    ApocFunction {
-        name: "apoc.node.relationship.exists",
-        category: "Predicate",
-        signature: "(node :: NODE, relTypes = '' :: STRING) :: BOOLEAN",
-        description: "True if a node has a relationship of some types and directions.",
-        arity: (1, 2),
-        eval: |arguments, cx| {
-            let count = degree("apoc.node.relationship.exists()", arguments, cx, None)?;
-            Ok(if count.is_null() { count } else { (count != Value::Int(0)).into() })
-        },
-    },
-    ApocFunction {
-        name: "apoc.node.relationship.types",
-        category: "List",
-        signature: "(node :: NODE, relTypes = '' :: STRING) :: LIST<STRING>",
-        description: "The different types of the relationships at a node.",
-        arity: (1, 2),
-        eval: relationship_types,
-    },
-    ApocFunction {
-        name: "apoc.node.labels",
-        category: "List",
-        signature: "(node :: NODE) :: LIST<STRING>",
-        description: "The labels of a node.",
-        arity: (1, 1),
-        eval: |arguments, cx| graph_function(GraphFunction::Labels, arguments, cx),
-    },
-    ApocFunction {
-        name: "apoc.rel.type",
-        category: "Scalar",
-        signature: "(rel :: RELATIONSHIP) :: STRING",
-        description: "The type of a relationship.",
-        arity: (1, 1),
-        eval: |arguments, cx| graph_function(GraphFunction::Type, arguments, cx),
-    },
+    relationship_types,
+    |arguments, cx| graph_function(GraphFunction::Labels, arguments, cx),
+    |arguments, cx| graph_function(GraphFunction::Type, arguments, cx),
 ];
-
-/// The place of a function in [`FUNCTIONS`], by its name in lower case.
-pub(crate) fn find(name: &str) -> Option<u8> {
-    let at = FUNCTIONS.iter().position(|function| function.name.eq_ignore_ascii_case(name))?;
-    u8::try_from(at).ok()
-}
-
-pub(crate) fn function(at: u8) -> &'static ApocFunction {
-    &FUNCTIONS[usize::from(at)]
-}
 
 /// The value of a function for these arguments; null if the first is.
 pub(super) fn call(at: u8, arguments: &[Value], cx: &Exec<'_>) -> Result<Value, QueryError> {
-    (function(at).eval)(arguments, cx)
+    (EVALS[usize::from(at)])(arguments, cx)
 }
 
 fn any_properties(arguments: &[Value], cx: &Exec<'_>) -> Result<Value, QueryError> {

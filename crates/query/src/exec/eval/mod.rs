@@ -186,6 +186,12 @@ pub(crate) fn eval(
         }
         Expr::Function(function, arguments) => {
             let columns = eval_all(arguments, batch, cx)?;
+            if let Some(eval_column) = function.eval_column {
+                let all: Vec<&Column> = columns.iter().map(|column| &**column).collect();
+                if let Some(found) = eval_column(&all, rows) {
+                    return Ok(Arc::new(found?));
+                }
+            }
             let context = cx.context;
             let mut values = Vec::with_capacity(columns.len());
             let constant = function.deterministic

@@ -80,9 +80,9 @@ fn put_column(column: &Column, out: &mut Vec<u8>) {
             out.push(5);
             all.iter().for_each(|value| put_value(value, out));
         }
-        Column::Maps(all) => {
+        Column::Maps(_) | Column::FloatLists(_) => {
             out.push(5);
-            (0..all.len()).for_each(|row| put_value(&all.get(row), out));
+            (0..column.len()).for_each(|row| put_value(&column.get(row), out));
         }
         Column::Floats(all) => {
             put_list(all, 6, out, |x, out| out.extend(x.to_bits().to_le_bytes()));

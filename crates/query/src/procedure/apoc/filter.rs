@@ -121,7 +121,7 @@ impl Filter {
         }
     }
 
-    /// Filters of one text with labels and types in turn, `labels, types, labels, types ...`; if the
+    /// Filters of one text with labels and types in turn, `labels, types, labels ...`; if the
     /// sequence does not begin at the start, its first entry is the types that leave the start.
     pub(super) fn of_sequence(text: &str, begins_at_start: bool) -> Result<Self, QueryError> {
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -156,6 +156,11 @@ fn not_inside_a_transaction() {
     let error =
         transaction.run("CALL { CREATE (:X) } IN TRANSACTIONS", &Default::default()).unwrap_err();
     assert_eq!(error.detail, "TransactionStartFailed");
+    // langchain-neo4j and LlamaIndex look for this code with these words, and run the text again
+    // outside of a transaction.
+    assert_eq!(error.kind.code(), "Neo.DatabaseError.Transaction.TransactionStartFailed");
+    assert!(error.message.contains("in an implicit transaction"), "{error}");
+    assert!(error.message.contains("tried to execute in an explicit transaction"), "{error}");
     // The transaction goes on.
     transaction.run("CREATE (:Y)", &Default::default()).unwrap();
     transaction.commit().unwrap();

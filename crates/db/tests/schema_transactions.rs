@@ -263,6 +263,40 @@ fn first_of_two_to_change_the_schema_wins_and_the_other_is_told_to_retry() {
     assert_eq!(rules(&db), ["by_z"]);
 }
 
+/// As graphiti sends its 27 indexes: at once, each in a transaction of its own, from 20 sessions.
+#[test]
+fn transactions_that_make_different_indexes_at_once_do_not_conflict() {
+    let db = telar_db::open_in_memory().unwrap();
+    run(&db, "UNWIND range(1, 200) AS i CREATE (:L0 {k1: i})-[:T {k2: i}]->(:L2 {k1: i})");
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..20 {
+            scope.spawn(|| {
+                let session = Session::new(&db);
+                loop {
+                    let i = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    if i >= 54 {
+                        return;
+                    }
+                    let of = match i % 3 {
+                        0 => format!("()-[e:T]-() ON (e.k{i})"),
+                        _ => format!("(n:L{}) ON (n.k{i})", i % 4),
+                    };
+                    let text = format!("CREATE INDEX i{i} IF NOT EXISTS FOR {of}");
+                    if i % 2 == 0 {
+                        session.run(&text, &[]).unwrap();
+                        continue;
+                    }
+                    let mut within = Within::begin(&session);
+                    within.run(&text);
+                    within.0.commit().unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(run(&db, "SHOW RANGE INDEXES").rows.len(), 54);
+}
+
 #[test]
 fn single_commands_at_once_make_one_of_each() {
     let db = telar_db::open_in_memory().unwrap();

@@ -18,7 +18,7 @@ use crate::snapshot::Reader;
 /// What becomes of indexes and constraints when a transaction commits.
 #[derive(Debug)]
 pub(crate) struct PendingRules {
-    /// Those there were when it first looked: if there are others, it does not commit.
+    /// Those there were when it last looked.
     pub(crate) seen: Vec<IndexId>,
     /// Those of them that it drops.
     pub(crate) dropped: Vec<IndexId>,

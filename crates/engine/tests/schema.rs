@@ -116,6 +116,24 @@ fn schema_and_graph_do_not_change_together() {
 }
 
 #[test]
+fn changes_of_different_properties_do_not_conflict() {
+    let w = World::new();
+    let mut txns: Vec<_> = (0..3).map(|_| w.db.begin().unwrap()).collect();
+    txns[0].create_index(w.index("i", 0)).unwrap();
+    txns[1].create_index(w.index("j", 1)).unwrap();
+    txns[2].create_index(w.index("same under another name", 1)).unwrap();
+    let mut txns = txns.into_iter();
+    txns.next().unwrap().commit().unwrap();
+    // It has looked before, and goes on.
+    let mut second = txns.next().unwrap();
+    assert_eq!(second.indexes_to_change().unwrap().len(), 2);
+    second.commit().unwrap();
+    let error = txns.next().unwrap().commit().unwrap_err();
+    assert!(matches!(error, Error::Conflict { object: Object::Schema }), "{error}");
+    assert_eq!(w.names(), ["i", "j"]);
+}
+
+#[test]
 fn what_came_and_went_is_no_conflict_and_what_went_is() {
     let w = World::new();
     let mut txn = w.db.begin().unwrap();

@@ -9,6 +9,7 @@
 //! Every call checks the types and number of its arguments, and none builds more than
 //! [`sizes`](crate::watch::sizes) allow: no input makes a call panic.
 
+pub(crate) mod apoc;
 pub(crate) mod area;
 mod args;
 mod context;
@@ -176,6 +177,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         vector::FUNCTIONS,
     ];
     let mut functions: Vec<Function> = families.concat();
+    functions.extend(apoc::all().concat());
     functions.sort_by_key(|function| function.name.to_ascii_lowercase());
     let names = functions.iter().map(|function| function.name.to_ascii_lowercase());
     let by_name = names.zip(0..).collect();

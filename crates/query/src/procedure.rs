@@ -2,11 +2,13 @@
 //!
 //! - [`builtin`](Procedures::builtin): those that every session has.
 //! - `schema`: what labels, types and properties a graph has.
+//! - `apoc`: procedures that clients know from APOC.
 //! - `meta`, `counts`: the same in the form that tools around language models ask for.
 //! - `connections`: who is connected to the server.
 //! - `names`: makes names, `upkeep`: about plans, statistics and the own transaction.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
+mod apoc;
 mod builtin;
 mod call;
 mod changes;
@@ -214,6 +216,7 @@ impl Procedures {
         builtin::add(&mut procedures);
         schema::add(&mut procedures);
         meta::add(&mut procedures);
+        apoc::add(&mut procedures);
         counts::add(&mut procedures);
         names::add(&mut procedures);
         connections::add(&mut procedures);

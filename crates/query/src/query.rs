@@ -373,14 +373,14 @@ impl Prepared {
         if self.bound.mode == Mode::Run {
             let mut cx = Exec::new(graph, inputs);
             cx.levels = self.physical.height;
-            return self.drive(cx, output);
+            return self.drive(&mut cx, output);
         }
         let profile = Arc::new(Profile::default());
         let hits = &profile.hits;
         let mut watch = |mut cx: Exec<'_>| {
             cx.profile = Some(Arc::clone(&profile));
             cx.levels = self.physical.height;
-            self.drive(cx, output)
+            self.drive(&mut cx, output)
         };
         match graph {
             Access::Read(graph) => {
@@ -397,16 +397,16 @@ impl Prepared {
     }
 
     /// Runs the plan to its end.
-    fn drive(&self, mut cx: Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
+    fn drive(&self, cx: &mut Exec<'_>, output: &mut dyn Output) -> Result<Summary, QueryError> {
         if output.takes_columns() {
             cx.packed = Some(self.physical.plan.last_columns().into());
         }
-        let mut operator = build(&self.physical.plan, &Batch::empty(1), Ramp::FULL, &cx);
-        while let Some(batch) = operator.next(&mut cx)? {
+        let mut operator = build(&self.physical.plan, &Batch::empty(1), Ramp::FULL, cx);
+        while let Some(batch) = operator.next(cx)? {
             let slots = self.bound.columns.iter();
             let columns: Vec<_> = slots.map(|(_, slot)| Arc::clone(batch.column(*slot))).collect();
             if !columns.is_empty() && batch.rows() > 0 {
-                output.rows(&columns, &mut cx)?;
+                output.rows(&columns, cx)?;
             }
             // What a profile measures is the whole query.
             if output.has_enough() && cx.profile.is_none() {
@@ -414,7 +414,7 @@ impl Prepared {
             }
         }
         drop(operator);
-        output.end(&mut cx)?;
+        output.end(cx)?;
         let graph = cx.graph();
         Ok(Summary {
             kind: self.kind(),

@@ -47,6 +47,7 @@ pub enum ErrorKind {
     ConstraintNameTaken,
     ConstraintDrop,
     TransactionType,
+    TransactionStart,
     AlreadyCommitted,
     Conflict,
     Deadlock,
@@ -97,6 +98,7 @@ impl ErrorKind {
             Self::ConstraintNameTaken => "Neo.ClientError.Schema.ConstraintWithNameAlreadyExists",
             Self::ConstraintDrop => "Neo.DatabaseError.Schema.ConstraintDropFailed",
             Self::TransactionType => "Neo.ClientError.Transaction.ForbiddenDueToTransactionType",
+            Self::TransactionStart => "Neo.DatabaseError.Transaction.TransactionStartFailed",
             Self::AlreadyCommitted => "Neo.ClientError.Transaction.AlreadyCommitted",
             Self::Conflict => "Neo.TransientError.Transaction.Outdated",
             Self::Deadlock => "Neo.TransientError.Transaction.DeadlockDetected",
@@ -162,6 +164,15 @@ pub struct QueryError {
 }
 
 impl QueryError {
+    /// Refusal of `CALL { } IN TRANSACTIONS` inside of a transaction. Code and sentence are those
+    /// of Neo4j: clients recognise both, and repeat the statement outside of one.
+    #[must_use]
+    pub fn needs_implicit_transaction() -> Self {
+        let message = "A query with 'CALL { ... } IN TRANSACTIONS' can only be executed in an \
+                       implicit transaction, but tried to execute in an explicit transaction.";
+        Self::runtime(ErrorKind::TransactionStart, "TransactionStartFailed", message)
+    }
+
     /// An error found before the query runs.
     pub fn compile(kind: ErrorKind, detail: impl Into<String>, message: impl Into<String>) -> Self {
         let (detail, message) = (detail.into(), message.into());

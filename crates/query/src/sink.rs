@@ -99,6 +99,15 @@ impl<'a> Rows<'a> {
         }
     }
 
+    /// Number of columns.
+    pub(crate) fn width(&self) -> usize {
+        match &self.0 {
+            Source::Live { columns, .. } => columns.len(),
+            Source::Kept { rows, .. } => rows.first().map_or(0, Vec::len),
+            Source::Columns(columns) => columns.names().len(),
+        }
+    }
+
     /// The value in a row and column.
     ///
     /// # Panics

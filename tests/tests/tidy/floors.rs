@@ -100,6 +100,11 @@ pub(crate) const QUERY: Building = Building {
         ("schema", "exec"),
         // A host is asked whether a statement may run.
         ("host", "query"),
+        // A procedure runs query texts inside of the statement that calls it.
+        ("procedure", "query"),
+        ("procedure", "sink"),
+        ("exec", "query"),
+        ("exec", "sink"),
     ],
 };
 

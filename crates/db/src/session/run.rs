@@ -166,7 +166,9 @@ impl Session {
             None => self.begin_transaction()?,
         };
         transaction.wait_for_writers(self.write_wait(&limits, true));
+        let batches = Batches { session: self, limits: &limits };
         let inputs = self.inputs(parameters, &context, &limits);
+        let inputs = Inputs { transactions: Some(&batches), ..inputs };
         let restarted = if restarts { transaction.restart() } else { Ok(()) };
         let done = restarted.and_then(|()| plan.run(Access::Write(transaction.update()), inputs));
         if done.as_ref().is_err_and(QueryError::is_retryable) && plan.writes() {

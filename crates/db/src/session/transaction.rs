@@ -11,6 +11,7 @@ use telar_query::{
 };
 
 use super::Session;
+use super::batches::Batches;
 use super::plan::{Planned, changes};
 use super::run::Shared;
 use super::waiting::{commit, wait_for_next_try};
@@ -140,9 +141,7 @@ impl QueryTransaction {
         let planned = Planned { graph: Some(self.transaction.graph()), limits, list: &list };
         let plan = self.session.plan(text, planned)?;
         if plan.in_transactions() {
-            let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
-            let detail = "TransactionStartFailed";
-            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+            return Err(QueryError::needs_implicit_transaction());
         }
         if plan.copies() && !plan.explains() {
             let message = "COPY is a transaction of its own: it runs only outside of one";
@@ -187,7 +186,9 @@ impl QueryTransaction {
     ) -> Result<QueryResult, QueryError> {
         let Self { session, transaction, .. } = self;
         session.backend.may_write()?;
+        let batches = Batches { session, limits };
         let inputs = session.inputs(parameters, context, limits);
+        let inputs = Inputs { transactions: Some(&batches), ..inputs };
         let restarts = !self.seen && plan.writes();
         transaction.wait_for_writers(session.write_wait(limits, restarts));
         let mut again = Again::new(limits.deadline, limits.cancelled.as_deref());

@@ -108,6 +108,13 @@ const TARGET_VERTICES: u8 = 1;
 const TARGET_EDGES: u8 = 2;
 
 impl Definition {
+    /// True if neither keeps the other from being made, nor makes it needless: other names, and
+    /// other properties or other labels or types.
+    pub(crate) fn is_apart_from(&self, other: &Self) -> bool {
+        let same = self.target == other.target && self.properties == other.properties;
+        self.name != other.name && !same
+    }
+
     /// The definition of an index of a kind.
     pub(crate) fn of(kind: IndexKind, spec: IndexSpec) -> Self {
         let IndexSpec { name, target, properties } = spec;

@@ -68,11 +68,11 @@ pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
 
 /// Makes and drops what a transaction wants; returns the timestamp of it when all of it is online.
 pub(crate) fn change(shared: &Shared, wanted: PendingRules) -> Result<u64, Error> {
-    let PendingRules { seen, made, dropped } = wanted;
     let _one_at_a_time = shared.indexes.making.lock();
-    if shared.indexes.all().iter().map(|i| i.id).ne(seen) {
+    if !wanted.commute_with(&shared.indexes.all()) {
         return Err(Error::Conflict { object: Object::Schema });
     }
+    let PendingRules { made, dropped, .. } = wanted;
     let made = new_indexes(shared, made)?;
     make_and_drop(shared, &made, &dropped)
 }

@@ -17,6 +17,16 @@ impl PendingRules {
         !self.dropped.is_empty() || !self.made.is_empty()
     }
 
+    /// True if the changes mean the same with what is there now: others have dropped nothing that
+    /// is dropped here, and made nothing that has the name of something made here, or is about the
+    /// same properties. Then the order of the changes makes no difference.
+    pub(crate) fn commute_with(&self, there: &List) -> bool {
+        let is_there = |id: &IndexId| there.iter().any(|index| index.id == *id);
+        let new = || there.iter().filter(|index| !self.seen.contains(&index.id));
+        let apart = |made: &Definition| new().all(|index| made.is_apart_from(&index.definition));
+        self.dropped.iter().all(is_there) && self.made.iter().all(apart)
+    }
+
     /// What was there, without what is dropped, and then what is made.
     fn over(&self, there: &List, shared: &Shared) -> Vec<IndexInfo> {
         let kept = there.iter().filter(|index| !self.dropped.contains(&index.id));
@@ -122,13 +132,13 @@ impl Transaction<'_> {
         !self.writes.is_empty()
     }
 
-    /// What is there now, which is what was there when the transaction first looked, or it has
-    /// changed nothing yet.
+    /// What is there now, if the transaction has changed nothing yet, or its changes commute with
+    /// what others have changed.
     fn look_at_rules(&mut self) -> Result<List, Error> {
         let there = self.shared().indexes.all();
         let ids: Vec<IndexId> = there.iter().map(|index| index.id).collect();
         match &mut self.rules {
-            Some(pending) if pending.are_changes() && pending.seen != ids => {
+            Some(pending) if !pending.commute_with(&there) => {
                 return Err(Error::Conflict { object: Object::Schema });
             }
             Some(pending) => pending.seen = ids,
@@ -151,6 +161,20 @@ impl Transaction<'_> {
         Ok(there)
     }
 
+    /// What is there now, to make one more: what others have made since the transaction last looked
+    /// has nothing to do with it.
+    fn rules_to_add(&mut self, definition: &Definition) -> Result<List, Error> {
+        if let Some(pending) = &self.rules {
+            let there = self.shared().indexes.all();
+            let mut new = there.iter().filter(|index| !pending.seen.contains(&index.id));
+            let gone = pending.seen.iter().any(|id| there.iter().all(|index| index.id != *id));
+            if gone || !new.all(|index| definition.is_apart_from(&index.definition)) {
+                return self.rules_as_seen();
+            }
+        }
+        self.look_at_rules()
+    }
+
     fn refuse_mixing(&self) -> Result<(), Error> {
         if self.changes_graph() { Err(Error::MixedChanges) } else { Ok(()) }
     }
@@ -162,7 +186,7 @@ impl Transaction<'_> {
             IndexTarget::Vertices(label) => self.check_label(label)?,
             IndexTarget::Edges(ty) => self.check_edge_type(ty)?,
         }
-        let there = self.rules_as_seen()?;
+        let there = self.rules_to_add(&definition)?;
         self.refuse_mixing()?;
         let pending = self.rules.as_mut().expect("INVARIANT: it has looked");
         // What is dropped and made again as it was stays.

@@ -19,6 +19,7 @@ use crate::expr::{
     self, Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, Unary,
 };
 use crate::function;
+use crate::function::apoc::graph as apoc;
 use crate::notification::NotificationKind;
 use crate::ops::NormalForm;
 use crate::query_error::{ErrorKind, QueryError};
@@ -393,6 +394,9 @@ impl Binder<'_> {
             };
             return Ok(Expr::GraphFunction(function, self.expressions(&call.arguments)?));
         }
+        if let Some(at) = apoc::find(&name) {
+            return self.apoc_function(at, call, e);
+        }
         if let "linenumber" | "file" = name.as_str() {
             self.arity(&name, call, 0, 0, e)?;
             if self.csv.is_some() && matches!(self.aggregation, Aggregation::Collect { .. }) {
@@ -448,6 +452,19 @@ impl Binder<'_> {
         self.arity(found.name, call, found.args_min, found.args_max, e)?;
         self.check_arguments(call)?;
         Ok(Expr::Function(found, self.expressions(&call.arguments)?))
+    }
+
+    /// A call of one of APOC's functions that read the graph.
+    fn apoc_function(
+        &mut self,
+        at: u8,
+        call: &FunctionCall,
+        e: &ast::Expr,
+    ) -> Result<Expr, QueryError> {
+        let (min, max) = apoc::function(at).arity;
+        self.arity(apoc::function(at).name, call, min, max, e)?;
+        let arguments = self.expressions(&call.arguments)?;
+        Ok(Expr::GraphFunction(GraphFunction::Apoc(at), arguments))
     }
 
     /// A call of a function of the program.

@@ -128,9 +128,7 @@ impl<'p> InTransactions<'p> {
     /// As [`run`](Self::run), again after conflicts.
     fn attempt(&mut self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Outcome, QueryError> {
         let Some(transactions) = cx.transactions else {
-            let message = "CALL { } IN TRANSACTIONS runs only outside of a transaction";
-            let detail = "TransactionStartFailed";
-            return Err(QueryError::runtime(ErrorKind::Semantic, detail, message));
+            return Err(QueryError::needs_implicit_transaction());
         };
         let mut lost = 0;
         loop {

@@ -16,6 +16,7 @@ use crate::files;
 use crate::function::Context;
 use crate::host::Host;
 use crate::procedure::Procedures;
+use crate::query::Prepared;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 use crate::scratch::Scratch;
@@ -112,7 +113,7 @@ pub(crate) struct Exec<'g> {
     /// Calls of [`check`](Self::check) so far.
     checks: u32,
     /// Bytes that the transaction had written at the last measurement.
-    written: Held,
+    pub(super) written: Held,
     /// Changes of the graph so far.
     updates: u32,
     /// Worker threads that this thread may use; `None` while it uses them.
@@ -121,6 +122,8 @@ pub(crate) struct Exec<'g> {
     pub(crate) levels: usize,
     /// Number of statements whose procedures run this query inside of them.
     pub(crate) nesting: u8,
+    /// Plans of the statements that procedures run inside of this query, by text.
+    pub(crate) nested_plans: HashMap<Arc<str>, Arc<Prepared>>,
     /// Signal that the result of this worker is not needed any more, while several threads run.
     pub(super) stop: Option<StopSignal>,
     /// Nodes that this query has deleted. With nodes that earlier statements of its transaction
@@ -180,6 +183,7 @@ impl<'g> Exec<'g> {
             threads,
             levels: 0,
             nesting: 0,
+            nested_plans: HashMap::new(),
             stop: None,
             deleted_vertices,
             deleted_edges: HashSet::new(),

@@ -1,16 +1,20 @@
 //! The running statement as procedures see it, and changes as they make them: those of the clauses,
 //! one by one.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{EdgeId, Graph, PropertyKeyId, SchemaKind, Update, Value, ValueMap, VertexId};
 
-use super::{Access, Exec, Inputs, create, delete, set};
+use super::{Access, Exec, Inputs, Transactions, create, delete, set};
 use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
-use crate::query_error::QueryError;
+use crate::query::Prepared;
+use crate::query_error::{ErrorKind, QueryError};
+use crate::result::Counters;
 use crate::running::Entry;
+use crate::sink::Sink;
 use crate::watch::{self, Limits};
 use crate::workers::SharedSnapshot;
 
@@ -64,6 +68,74 @@ impl Statement for Exec<'_> {
         inner.stop.clone_from(&self.stop);
         inner.nesting = self.nesting + 1;
         inner
+    }
+
+    fn nested_plan(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+    ) -> Result<Arc<Prepared>, QueryError> {
+        Exec::nested_plan(self, text, parameters)
+    }
+
+    fn run_nested(
+        &mut self,
+        plan: &Prepared,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<(), QueryError> {
+        let inputs = Inputs { parameters, tables: None, ..self.inputs() };
+        let graph = match &mut self.graph {
+            Access::Read(graph) => Access::Read(*graph),
+            Access::Write(graph) => Access::Write(&mut **graph),
+            Access::Own(transaction) => Access::Write(transaction.update()),
+        };
+        let mut inner = Exec::new(graph, inputs);
+        inner.memory = Arc::clone(&self.memory);
+        inner.deleted_vertices = std::mem::take(&mut self.deleted_vertices);
+        inner.deleted_edges = std::mem::take(&mut self.deleted_edges);
+        inner.stop.clone_from(&self.stop);
+        inner.nesting = self.nesting + 1;
+        // The bytes that the transaction has written count once.
+        std::mem::swap(&mut inner.written, &mut self.written);
+        let done = plan.drive_nested(&mut inner, sink);
+        let Exec { counters, deleted_vertices, deleted_edges, written, .. } = inner;
+        self.counters.add(&counters);
+        self.deleted_vertices = deleted_vertices;
+        self.deleted_edges = deleted_edges;
+        self.written = written;
+        done
+    }
+
+    fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        let transactions = self.transactions.ok_or_else(|| {
+            let message = "this session begins no transactions beside that of the statement";
+            QueryError::runtime(ErrorKind::NotSupported, "TransactionStartFailed", message)
+        })?;
+        let mut lost = 0;
+        loop {
+            match self.try_committed(transactions, plan, sets, sink) {
+                Err(e) if e.is_retryable() && transactions.wait_for_next_try(lost) => lost += 1,
+                done => return done,
+            }
+        }
+    }
+
+    fn is_deleted(&self, object: &Value) -> bool {
+        Exec::is_deleted(self, object)
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn import_path(&self, address: &str) -> Result<PathBuf, String> {
+        Exec::import_path(self, address)
     }
 
     fn create_node(
@@ -128,5 +200,29 @@ impl Statement for Exec<'_> {
             false => self.counters.indexes_removed += 1,
         }
         Ok(())
+    }
+}
+
+impl Exec<'_> {
+    fn try_committed(
+        &self,
+        transactions: &dyn Transactions,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        let mut own = transactions.begin()?;
+        let mut all = Counters::default();
+        for parameters in sets {
+            let inputs = Inputs { parameters, tables: None, ..self.inputs() };
+            let mut inner = Exec::new(Access::Write(own.update()), inputs);
+            inner.memory = Arc::clone(&self.memory);
+            inner.stop.clone_from(&self.stop);
+            inner.nesting = self.nesting + 1;
+            plan.drive_nested(&mut inner, sink)?;
+            all.add(&inner.counters);
+        }
+        own.commit()?;
+        Ok(all)
     }
 }

@@ -114,6 +114,8 @@ pub(crate) enum GraphFunction {
     NodeOfNumber,
     /// `gds.util.asNodes`: the nodes of numbers.
     NodesOfNumbers,
+    /// One of APOC's, by its place in `function/apoc/graph.rs`.
+    Apoc(u8),
 }
 
 #[derive(Debug, Clone)]

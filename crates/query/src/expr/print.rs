@@ -9,6 +9,7 @@ use super::{
     Binary, Expr, GraphFunction, Labels, ListComprehension, Quantifier, SubqueryKind, Unary,
 };
 use crate::batch::Slot;
+use crate::function::apoc::graph as apoc;
 use crate::ops::NormalForm;
 
 /// Elements of a list or map that are written out; a plan is no place for thousands.
@@ -328,5 +329,6 @@ fn graph_function(f: GraphFunction) -> &'static str {
         GraphFunction::EndNode => "endNode",
         GraphFunction::NodeOfNumber => "gds.util.asNode",
         GraphFunction::NodesOfNumbers => "gds.util.asNodes",
+        GraphFunction::Apoc(at) => apoc::function(at).name,
     }
 }

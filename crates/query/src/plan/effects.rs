@@ -198,6 +198,17 @@ impl Effects {
         self.reads.everything();
     }
 
+    /// Adds a change of everything.
+    pub(crate) fn writes_everything(&mut self) {
+        let writes = &mut self.writes;
+        writes.nodes = true;
+        writes.made.any = true;
+        writes.types.any = true;
+        writes.labels.add(None, None);
+        writes.properties.add(None, None);
+        writes.deletes = true;
+    }
+
     /// Adds a search for relationships of a type.
     pub(crate) fn looks_for_type(&mut self, ty: &Arc<str>) {
         self.reads.types.add(ty);
@@ -321,6 +332,7 @@ impl Effects {
                     GraphFunction::NodeOfNumber | GraphFunction::NodesOfNumbers => {
                         reads.labels.add(None, None);
                     }
+                    GraphFunction::Apoc(_) => reads.everything(),
                 }
             }
             Expr::MapProjection(m) if m.all => {

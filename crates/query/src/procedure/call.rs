@@ -1,6 +1,7 @@
 //! The statement that a procedure is called by, as far as it may use it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
@@ -11,8 +12,11 @@ use super::{Mode, Procedure, Procedures};
 use crate::batch::Slot;
 use crate::exec::Exec;
 use crate::host::Host;
+use crate::query::Prepared;
 use crate::query_error::{ErrorKind, QueryError};
+use crate::result::Counters;
 use crate::running::{Entry, Progress};
+use crate::sink::Sink;
 use crate::watch::Limits;
 use crate::workers::SharedSnapshot;
 
@@ -29,7 +33,24 @@ pub(crate) trait Statement {
     fn host(&self) -> Option<&dyn Host>;
     fn entry(&self) -> Option<Arc<Entry>>;
     fn nested<'a>(&'a self, parameters: &'a ValueMap) -> Exec<'a>;
+    fn nested_plan(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+    ) -> Result<Arc<Prepared>, QueryError>;
+    fn run_nested(
+        &mut self,
+        plan: &Prepared,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<(), QueryError>;
 
+    fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError>;
     fn create_node(&mut self, labels: &[&str], of: ValueMap) -> Result<VertexId, QueryError>;
     fn create_relationship(
         &mut self,
@@ -41,6 +62,9 @@ pub(crate) trait Statement {
     fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
     fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
     fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError>;
+    fn is_deleted(&self, object: &Value) -> bool;
+    fn counters(&self) -> &Counters;
+    fn import_path(&self, address: &str) -> Result<PathBuf, String>;
     fn create_rule(
         &mut self,
         name: &str,
@@ -147,6 +171,34 @@ impl CallContext<'_> {
         }
     }
 
+    /// Runs a plan for sets of parameters, all in one transaction beside that of the statement, and
+    /// commits it: again after conflicts.
+    pub(crate) fn run_committed(
+        &self,
+        plan: &Prepared,
+        sets: &[ValueMap],
+        sink: &mut dyn Sink,
+    ) -> Result<Counters, QueryError> {
+        self.statement.run_committed(plan, sets, sink)
+    }
+
+    /// True for a node or relationship that the statement has deleted.
+    #[must_use]
+    pub fn is_deleted(&self, object: &Value) -> bool {
+        self.statement.is_deleted(object)
+    }
+
+    /// Changes that the statement has made so far.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        self.statement.counters()
+    }
+
+    /// The file at an address below the import folder, as `LOAD CSV` finds it.
+    pub(crate) fn import_path(&self, address: &str) -> Result<PathBuf, String> {
+        self.statement.import_path(address)
+    }
+
     /// Procedures that can be called.
     #[must_use]
     pub fn procedures(&self) -> &Procedures {
@@ -163,6 +215,25 @@ impl CallContext<'_> {
     /// memory. It only reads.
     pub(crate) fn nested<'c>(&'c self, parameters: &'c ValueMap) -> Exec<'c> {
         self.statement.nested(parameters)
+    }
+
+    /// The plan of a text that runs inside of this statement, and may change its graph.
+    pub(crate) fn planned(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+    ) -> Result<Arc<Prepared>, QueryError> {
+        self.statement.nested_plan(text, parameters)
+    }
+
+    /// Runs such a plan.
+    pub(crate) fn run_planned(
+        &mut self,
+        plan: &Prepared,
+        parameters: &ValueMap,
+        sink: &mut dyn Sink,
+    ) -> Result<(), QueryError> {
+        self.statement.run_nested(plan, parameters, sink)
     }
 
     /// The transaction that calls, as it is listed.

@@ -80,6 +80,18 @@ impl Changes<'_> {
         self.statement.remove_label(node, label)
     }
 
+    /// Every relationship at a node, of whatever type and direction, once.
+    ///
+    /// # Errors
+    /// If the graph cannot be read.
+    pub fn relationships_at(&mut self, node: VertexId) -> Result<Vec<EdgeId>, QueryError> {
+        let mut found = Vec::new();
+        self.statement.update()?.edges_at(node, &mut found)?;
+        found.sort_unstable();
+        found.dedup();
+        Ok(found)
+    }
+
     /// Deletes a node, a relationship, or all of a path; with `detach` the relationships of a node
     /// go with it.
     ///

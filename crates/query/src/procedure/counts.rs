@@ -77,7 +77,7 @@ pub(super) fn add(procedures: &mut Procedures) {
 }
 
 /// How many nodes each label has, of those that have any.
-fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
+pub(super) fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
     let names = call.graph().label_names();
     let mut counts: BTreeMap<&String, u64> = BTreeMap::new();
     let mut labels = Lists::default();
@@ -93,7 +93,7 @@ fn nodes(call: &CallContext<'_>) -> Result<Value, QueryError> {
 }
 
 /// How many relationships of each type lead from each label to each.
-fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
+pub(super) fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
     let (labels, types) = (call.graph().label_names(), call.graph().edge_type_names());
     let mut rows = Vec::new();
     for (number, ty) in types.iter().enumerate() {
@@ -120,6 +120,71 @@ fn relationships(call: &CallContext<'_>) -> Result<Value, QueryError> {
         }));
     }
     Ok(Value::list(rows))
+}
+
+/// How many relationships each type has, of those that have any.
+pub(super) fn types(call: &CallContext<'_>) -> Result<Vec<(String, i64)>, QueryError> {
+    let mut found = Vec::new();
+    for (number, ty) in call.graph().edge_type_names().into_iter().enumerate() {
+        let mut count = 0;
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            count += edges.len() as i64;
+            Ok(())
+        })?;
+        if count > 0 {
+            found.push((ty, count));
+        }
+    }
+    Ok(found)
+}
+
+/// How many relationships of each type lead from each label, and to each label, as patterns.
+pub(super) fn half_patterns(call: &CallContext<'_>) -> Result<BTreeMap<String, i64>, QueryError> {
+    let labels = call.graph().label_names();
+    let mut counts = BTreeMap::new();
+    for (number, ty) in call.graph().edge_type_names().iter().enumerate() {
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            let [starts, ends] = labels_at_ends(call, edges)?;
+            for name in starts.iter().flat_map(|of| names_of(of, &labels)) {
+                *counts.entry(format!("(:{name})-[:{ty}]->()")).or_default() += 1;
+            }
+            for name in ends.iter().flat_map(|of| names_of(of, &labels)) {
+                *counts.entry(format!("()-[:{ty}]->(:{name})")).or_default() += 1;
+            }
+            Ok(())
+        })?;
+    }
+    Ok(counts)
+}
+
+/// The number of nodes.
+pub(super) fn all_nodes(call: &CallContext<'_>) -> Result<u64, QueryError> {
+    let mut count = 0;
+    each_vertices(call, |vertices| {
+        count += vertices.len() as u64;
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// Other labels of the nodes of each label.
+pub(super) fn labels_beside(
+    call: &CallContext<'_>,
+) -> Result<BTreeMap<String, BTreeSet<String>>, QueryError> {
+    let names = call.graph().label_names();
+    let mut beside: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut labels = Lists::default();
+    each_vertices(call, |vertices| {
+        call.graph().labels(vertices, &mut labels)?;
+        for of in labels.iter().filter(|of| of.len() > 1) {
+            for name in names_of(of, &names) {
+                let others = names_of(of, &names).filter(|other| *other != name).cloned();
+                beside.entry(name.clone()).or_default().extend(others);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(beside)
 }
 
 fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {

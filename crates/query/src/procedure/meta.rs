@@ -46,9 +46,14 @@ pub(super) fn add(procedures: &mut Procedures) {
     let description = "Labels, relationship types, their properties, and what connects them.";
     let procedure = Shown::new(description, vec![config], &columns, |call, arguments| {
         check_config("apoc.meta.data", arguments)?;
-        Ok(nodes(call)?.into_iter().chain(relationships(call)?).collect())
+        rows(call)
     });
     procedures.add("apoc.meta.data", Arc::new(procedure));
+}
+
+/// The rows of `apoc.meta.data`.
+pub(super) fn rows(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    Ok(nodes(call)?.into_iter().chain(relationships(call)?).collect())
 }
 
 /// Refuses configurations that say something else.

@@ -17,6 +17,7 @@ use super::describe::{described, taken_apart};
 use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signature};
 use crate::aggregate;
 use crate::expr::print;
+use crate::function::apoc::graph as apoc;
 use crate::function::{self, Moment};
 use crate::host::{ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
@@ -441,10 +442,12 @@ pub(crate) fn functions(built_in: Option<bool>) -> Shown {
         let aggregates = aggregate::all().iter();
         let aggregates =
             aggregates.map(|f| row(f.name, "Aggregating", f.description, f.signature, true));
-        let graph =
-            graph_functions::FUNCTIONS.iter().map(|(name, category, signature, description)| {
-                row(name, category, description, &format!("{name}{signature}"), false)
-            });
+        let of_apoc = apoc::FUNCTIONS.iter();
+        let of_apoc = of_apoc.map(|f| (f.name, f.category, f.signature, f.description));
+        let graph = graph_functions::FUNCTIONS.into_iter().chain(of_apoc);
+        let graph = graph.map(|(name, category, signature, description)| {
+            row(name, category, description, &format!("{name}{signature}"), false)
+        });
         let mut rows: Rows = scalar.chain(aggregates).chain(graph).collect();
         rows.sort_by_key(|row| match &row[0] {
             Value::String(name) => name.to_lowercase(),

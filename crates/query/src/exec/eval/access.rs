@@ -282,6 +282,7 @@ pub(crate) fn graph_function(
         return Ok(Value::Null);
     }
     match (function, object) {
+        (GraphFunction::Apoc(at), _) => super::apoc::call(at, arguments, cx),
         (GraphFunction::Id, Value::Vertex(vertex)) => Ok(Value::Int(vertex.get() as i64)),
         (GraphFunction::Id, Value::Edge(edge)) => Ok(Value::Int(number_of_edge(edge))),
         (GraphFunction::Id, _) => refuse("id()", "a node or relationship"),

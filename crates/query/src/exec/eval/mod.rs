@@ -4,6 +4,7 @@
 //! only, so that a condition protects what comes after it.
 
 pub(crate) mod access;
+pub(crate) mod apoc;
 mod columns;
 mod lists;
 mod membership;

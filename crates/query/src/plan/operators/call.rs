@@ -35,6 +35,9 @@ impl Operator for Call {
 
     fn effects(&self, effects: &mut Effects) {
         effects.reads_everything();
+        if self.procedure.0.mode() == procedure::Mode::Write {
+            effects.writes_everything();
+        }
     }
 
     fn writes(&self) -> bool {

@@ -1,0 +1,109 @@
+//! Procedures that clients know from APOC, with its names, arguments and columns.
+//!
+//! - `create`: nodes, relationships, labels and properties; `merge`: the same unless they exist.
+//! - `refactor`: nodes and relationships made one, turned round, given another type.
+//! - `paths`: what can be reached from some nodes; `filter`: the conditions on the way.
+//! - `cypher`: query texts as arguments.
+//! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
+//! - `meta`: what a graph has, as one map.
+//! - `args`: arguments and errors of all of them.
+
+mod args;
+mod create;
+mod cypher;
+mod filter;
+mod load;
+mod merge;
+mod meta;
+mod paths;
+mod periodic;
+mod refactor;
+
+use std::sync::Arc;
+
+use telar_graph::Value;
+
+use super::{CallContext, Field, Mode, Procedure, Procedures, RowSource, Rows, known};
+use crate::query_error::QueryError;
+
+type Run = fn(&mut CallContext<'_>, &[Value]) -> Result<Rows, QueryError>;
+
+/// A procedure that is a function of its arguments and the statement.
+struct Apoc {
+    description: &'static str,
+    arguments: Vec<Field>,
+    columns: Vec<Field>,
+    mode: Mode,
+    run: Run,
+}
+
+impl Procedure for Apoc {
+    fn arguments(&self) -> &[Field] {
+        &self.arguments
+    }
+
+    fn columns(&self) -> &[Field] {
+        &self.columns
+    }
+
+    fn description(&self) -> &str {
+        self.description
+    }
+
+    fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    fn run(
+        &self,
+        call: &mut CallContext<'_>,
+        arguments: &[Value],
+    ) -> Result<Box<dyn RowSource>, QueryError> {
+        (self.run)(call, arguments).map(known)
+    }
+}
+
+/// One entry of the lists: name, mode, arguments, columns, description, code. Arguments are
+/// written `name TYPE`, and `name TYPE = {}` or `= []` if they may be left out.
+type Entry = (&'static str, Mode, &'static str, &'static str, &'static str, Run);
+
+fn field(text: &str) -> Field {
+    let (text, default) = match text.split_once(" = ") {
+        Some((text, default)) => (text, Some(default)),
+        None => (text, None),
+    };
+    let (name, of) = text.split_once(' ').expect("INVARIANT: a name and a type");
+    let field = Field::new(name, of);
+    match default {
+        None => field,
+        Some("{}") => field.or(Value::map::<&str, Value>([])),
+        Some("[]") => field.or(Value::list::<Value>([])),
+        Some("true") => field.or(true),
+        Some("false") => field.or(false),
+        Some(number) => match number.parse::<i64>() {
+            Ok(number) => field.or(number),
+            Err(_) => field.or(number.trim_matches('\'')),
+        },
+    }
+}
+
+fn fields(text: &str) -> Vec<Field> {
+    text.split("; ").filter(|part| !part.is_empty()).map(field).collect()
+}
+
+pub(super) fn add(procedures: &mut Procedures) {
+    let lists: [&[Entry]; 8] = [
+        create::PROCEDURES,
+        merge::PROCEDURES,
+        refactor::PROCEDURES,
+        cypher::PROCEDURES,
+        meta::PROCEDURES,
+        paths::PROCEDURES,
+        periodic::PROCEDURES,
+        load::PROCEDURES,
+    ];
+    for (name, mode, arguments, columns, description, run) in lists.concat() {
+        let (arguments, columns) = (fields(arguments), fields(columns));
+        procedures.add(name, Arc::new(Apoc { description, arguments, columns, mode, run }));
+    }
+}

@@ -1,5 +1,4 @@
 //! Procedures and functions that clients know from APOC.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
 

@@ -283,7 +283,7 @@ fn transactions_that_make_different_indexes_at_once_do_not_conflict() {
                         _ => format!("(n:L{}) ON (n.k{i})", i % 4),
                     };
                     let text = format!("CREATE INDEX i{i} IF NOT EXISTS FOR {of}");
-                    if i % 2 == 0 {
+                    if i.is_multiple_of(2) {
                         session.run(&text, &[]).unwrap();
                         continue;
                     }

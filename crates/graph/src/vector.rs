@@ -1,6 +1,6 @@
 //! Sums over the numbers of two vectors, from which similarities and distances are computed.
 //!
-//! *The same on every machine*: numbers are widened to 64 bits, added up in [`LANES`] sums, lane by
+//! *The same on every machine*: numbers are widened to 64 bits, added up in 16 sums, lane by
 //! lane, and these in one order, without fused operations. So a similarity has the same bits
 //! whether its vector is packed or a list, and whatever instructions the processor has; the widest
 //! ones are chosen when the program runs.

@@ -294,7 +294,7 @@ pub trait View {
 
     /// Calls `f` with each entry of a full-text index whose key (`telar_text::key`) is in a range,
     /// in no order, until `f` breaks off. `f` must not read the graph. A graph that keeps no such
-    /// entries says [`IndexUnavailable`](crate::IndexUnavailable): the caller reads the objects.
+    /// entries says [`IndexUnavailable`]: the caller reads the objects.
     fn fulltext_entries(
         &self,
         index: IndexId,

@@ -26,6 +26,30 @@ fn fails(session: &Session, text: &str, words: &str) {
     assert!(error.message.contains(words), "{text}: {error}");
 }
 
+/// There are more paths than any memory holds.
+#[test]
+fn paths_are_found_as_they_are_asked_for() {
+    let db = database("UNWIND range(1, 30) AS i CREATE (:X {i: i})");
+    let session = Session::new(&db);
+    session.run("MATCH (a:X), (b:X) WHERE a.i < b.i CREATE (a)-[:R]->(b)", &[]).unwrap();
+    for more in ["", ", bfs: false", ", uniqueness: 'NODE_PATH'"] {
+        let call = format!("CALL apoc.path.expandConfig(s, {{maxLevel: 20{more}}}) YIELD path");
+        let first = format!("MATCH (s:X {{i: 1}}) {call} RETURN length(path) LIMIT 3");
+        assert_eq!(rows(&session, &first).len(), 3, "{first}");
+    }
+    // Of several starts, each with paths of its own, and of none.
+    let each = "MATCH (s:X) CALL apoc.path.expand(s, 'R>', null, 1, 1) YIELD path RETURN count(*)";
+    assert_eq!(rows(&session, each), ["435"]);
+    let none = "CALL apoc.path.expandConfig([], {}) YIELD path RETURN count(path)";
+    assert_eq!(rows(&session, none), ["0"]);
+    let optional = "MATCH (s:X {i: 30}) CALL apoc.path.expandConfig(s, {relationshipFilter: 'R>', \
+                    minLevel: 1, optional: true}) YIELD path RETURN path";
+    assert_eq!(rows(&session, optional), ["null"]);
+    let limited = "MATCH (s:X {i: 1}) CALL apoc.path.expandConfig(s, {maxLevel: 9, limit: 700}) \
+                   YIELD path RETURN count(path)";
+    assert_eq!(rows(&session, limited), ["700"]);
+}
+
 #[test]
 fn nodes_are_merged_by_labels_and_properties_that_are_values() {
     let db = database("");
@@ -415,7 +439,25 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("apoc.coll.frequenciesAsMap(['a', 'a', 1])", "{1: 1, a: 2}"),
     ("apoc.coll.duplicates([1, 2, 1])", "[1]"),
     ("apoc.coll.insert([1, 3], 1, 2)", "[1, 2, 3]"),
-    ("apoc.coll.set([1, 3], 1, null)", "[1, null]"),
+    ("apoc.coll.set([1, 3], 1, null)", "[1, 3]"),
+    ("apoc.coll.insert([1, 3], 1, null)", "[1, 3]"),
+    // As in APOC, null is no element, and mostly a list without elements.
+    ("[apoc.coll.contains(null, 1), apoc.coll.contains([1, null], null)]", "[false, true]"),
+    ("[apoc.coll.containsAll(null, [1]), apoc.coll.containsAll([1], null)]", "[false, false]"),
+    ("[apoc.coll.containsAll([1], []), apoc.coll.containsAll([], [])]", "[true, false]"),
+    ("[apoc.coll.indexOf(null, 5), apoc.coll.occurrences(null, 5)]", "[-1, 0]"),
+    ("[apoc.coll.union(null, [2]), apoc.coll.union([1], null)]", "[[2], [1]]"),
+    ("[apoc.coll.unionAll(null, [2, 2]), apoc.coll.disjunction([1], null)]", "[[2, 2], [1]]"),
+    ("apoc.coll.union(null, null)", "null"),
+    ("[apoc.coll.subtract([1], null), apoc.coll.removeAll([1], null)]", "[[1], [1]]"),
+    ("[apoc.coll.subtract(null, [1]), apoc.coll.removeAll(null, [1])]", "[null, null]"),
+    ("[apoc.coll.intersection(null, [1]), apoc.coll.sort(null)]", "[[], []]"),
+    ("[apoc.coll.sortMaps(null, 'a'), apoc.coll.duplicates(null)]", "[[], []]"),
+    ("[apoc.coll.partition(null, 2), apoc.coll.frequencies(null)]", "[[], []]"),
+    ("[apoc.coll.different(null), apoc.coll.frequenciesAsMap(null)]", "[false, {}]"),
+    ("[apoc.coll.sum([]), apoc.coll.sum(null), apoc.coll.sum([null])]", "[null, null, null]"),
+    ("apoc.coll.sortMaps([{b: 3}, {a: 1}, {a: 2}], 'a')", "[{a: 2}, {a: 1}, {b: 3}]"),
+    ("apoc.coll.sortMaps([{a: 1}, {b: 3}], '^a')", "[{b: 3}, {a: 1}]"),
     ("apoc.coll.set([1, 3], 2, 9)", "[1, 3]"),
     ("apoc.coll.remove([1, 2, 3], 1)", "[1, 3]"),
     ("apoc.map.clean({a: 1, b: '', c: null, d: 2}, ['d'], [''])", "{a: 1}"),
@@ -439,6 +481,11 @@ const FUNCTIONS: &[(&str, &str)] = &[
         "{x: [{k: 'x'}, {k: 'x', v: 1}]}",
     ),
     ("apoc.map.flatten({a: {b: 1, c: {d: 2}}})", "{a.b: 1, a.c.d: 2}"),
+    ("apoc.date.convertFormat('2020-11-04', 'date', 'basic_date')", "'20201104'"),
+    (
+        "apoc.date.convertFormat('2020-11-04T22', 'date_hour', 'date_hour_minute')",
+        "'2020-11-04T22:00'",
+    ),
     ("apoc.text.join(['a', 'b', 'c'], ', ')", "'a, b, c'"),
     ("apoc.text.split('a1b22c', '[0-9]+')", "['a', 'b', 'c']"),
     ("apoc.text.split('a,b,,', ',')", "['a', 'b']"),
@@ -454,6 +501,23 @@ const FUNCTIONS: &[(&str, &str)] = &[
     ("apoc.text.upperCamelCase('foo bar')", "'FooBar'"),
     ("apoc.text.snakeCase('fooBar baz')", "'foo-bar-baz'"),
     ("apoc.text.clean('Hello, World!')", "'helloworld'"),
+    ("apoc.text.clean('Hello Wörld, Straße, Café')", "'hellowoerldstrassecafe'"),
+    ("apoc.text.compareCleaned('Café', 'cafe')", "true"),
+    ("[apoc.text.compareCleaned(null, 'a'), apoc.text.regexGroups(null, 'a')]", "[false, []]"),
+    ("[apoc.text.indexOf('x', null), apoc.text.indexOf(null, 'x')]", "[-1, null]"),
+    ("apoc.text.slug('Hello, World!', '_')", "'Hello_World_'"),
+    ("[apoc.text.camelCase('fooBar'), apoc.text.camelCase('FOO_BAR')]", "['foobar', 'fooBar']"),
+    ("[apoc.text.snakeCase('FOOBar'), apoc.text.snakeCase('FOO_BAR')]", "['f-o-o-bar', 'foo-bar']"),
+    ("apoc.text.replace('abc', '(?<x>b)', '${x}!')", "'ab!c'"),
+    ("apoc.text.replace('abc', '(b)', '$1$12')", "'abb2c'"),
+    (
+        "apoc.text.format('%s %.2f %% %05d|%-4s|%+d', ['a', 2.5, 42, 'b', 7])",
+        "'a 2.50 % 00042|b   |+7'",
+    ),
+    (
+        "apoc.text.format('%e %x %b %s%n', [12345.678, 255, true, null])",
+        "'1.234568e+04 ff true null\n'",
+    ),
     ("apoc.text.distance('kitten', 'sitting')", "3"),
     ("apoc.text.levenshteinSimilarity('ab', 'ac')", "0.5"),
     ("apoc.text.sorensenDiceSimilarity('night', 'nacht')", "0.25"),
@@ -505,6 +569,12 @@ fn functions_are_those_of_apoc() {
     for (text, words) in [
         ("RETURN apoc.coll.toSet(1)", "LIST"),
         ("RETURN apoc.text.replace('a', '(', '')", "invalid pattern"),
+        ("RETURN apoc.text.replace('abc', 'b', '$2')", "no group 2"),
+        ("RETURN apoc.text.replace('abc', 'b', '${y}')", "no group y"),
+        ("RETURN apoc.text.format('%s', [])", "there is no value for `%s`"),
+        ("RETURN apoc.text.format('%d', ['x'])", "`%d` takes no STRING"),
+        ("RETURN apoc.text.format('%99999d', [1])", "is no place"),
+        ("RETURN apoc.convert.fromJsonMap('{}', '$..a')", "only names, positions and [*]"),
         ("RETURN apoc.convert.fromJsonMap('{')", "invalid JSON at byte"),
         ("RETURN apoc.convert.fromJsonMap('[1]')", "a map"),
         ("RETURN apoc.map.get({a: 1}, 'b')", "has no key `b`"),

@@ -32,8 +32,9 @@ const READS: [&str; 9] = [
     "RETURN t.i AS i, t.e AS x",
     "RETURN t.i AS i, size(t.e) AS x",
     "WHERE t.e IS NOT NULL RETURN t.i AS i, t.e[0] AS x",
-    "WHERE size(t.e) = 3 RETURN t.i AS i, vector.similarity.euclidean(t.e, $v) AS x",
-    "WHERE size(t.e) = 3 RETURN t.i AS i, vector.similarity.euclidean($v, t.e) AS x",
+    "WHERE size(t.e) = 3 AND abs(t.e[0]) < 1e9 \
+     RETURN t.i AS i, vector.similarity.euclidean(t.e, $v) AS x",
+    "WHERE size(t.e) = 3 RETURN t.i AS i, gds.similarity.euclideanDistance($v, t.e) AS x",
     "WHERE size(t.e) = 3 RETURN t.i AS i, gds.similarity.cosine(t.e, $v) AS x",
     "WHERE size(t.e) = 3 RETURN t.i AS i, gds.similarity.pearson(t.e, t.e) AS x",
     "WHERE t.e IN [$v] OR t.i = 3 RETURN t.i AS i, [t.e, t.i] AS x",

@@ -6,6 +6,7 @@
 mod coll;
 pub(crate) mod convert;
 mod date;
+pub(crate) mod format;
 pub(crate) mod graph;
 pub(crate) mod json;
 mod map;

@@ -161,6 +161,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "Vector",
         "vector.similarity.euclidean",
         "How near the ends of two vectors are: 1 / (1 + the square of their distance).",
-        |a, b| Ok((1.0 + b.distance_squared(a)).recip())
+        |a, b| {
+            let squared = b.distance_squared(a);
+            if squared.is_finite() {
+                return Ok((1.0 + squared).recip());
+            }
+            Err(EvalError::argument_value(
+                "vector.similarity.euclidean() expects vectors of finite numbers",
+            ))
+        }
     ),
 ];

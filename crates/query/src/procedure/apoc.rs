@@ -27,6 +27,16 @@ use super::{CallContext, Field, Mode, Procedure, Procedures, RowSource, Rows, kn
 use crate::query_error::QueryError;
 
 type Run = fn(&mut CallContext<'_>, &[Value]) -> Result<Rows, QueryError>;
+type Stream = fn(&mut CallContext<'_>, &[Value]) -> Result<Box<dyn RowSource>, QueryError>;
+
+/// How a procedure is run.
+#[derive(Clone, Copy)]
+enum Code {
+    /// All rows at once.
+    Rows(Run),
+    /// Rows as they are asked for.
+    Stream(Stream),
+}
 
 /// A procedure that is a function of its arguments and the statement.
 struct Apoc {
@@ -34,7 +44,7 @@ struct Apoc {
     arguments: Vec<Field>,
     columns: Vec<Field>,
     mode: Mode,
-    run: Run,
+    code: Code,
 }
 
 impl Procedure for Apoc {
@@ -59,13 +69,19 @@ impl Procedure for Apoc {
         call: &mut CallContext<'_>,
         arguments: &[Value],
     ) -> Result<Box<dyn RowSource>, QueryError> {
-        (self.run)(call, arguments).map(known)
+        match self.code {
+            Code::Rows(run) => run(call, arguments).map(known),
+            Code::Stream(stream) => stream(call, arguments),
+        }
     }
 }
 
 /// One entry of the lists: name, mode, arguments, columns, description, code. Arguments are
 /// written `name TYPE`, and `name TYPE = {}` or `= []` if they may be left out.
 type Entry = (&'static str, Mode, &'static str, &'static str, &'static str, Run);
+
+/// The same of a procedure whose rows are made as they are asked for.
+type StreamEntry = (&'static str, Mode, &'static str, &'static str, &'static str, Stream);
 
 fn field(text: &str) -> Field {
     let (text, default) = match text.split_once(" = ") {
@@ -102,8 +118,14 @@ pub(super) fn add(procedures: &mut Procedures) {
         periodic::PROCEDURES,
         load::PROCEDURES,
     ];
-    for (name, mode, arguments, columns, description, run) in lists.concat() {
+    let mut put = |name, mode, arguments, columns, description, code| {
         let (arguments, columns) = (fields(arguments), fields(columns));
-        procedures.add(name, Arc::new(Apoc { description, arguments, columns, mode, run }));
+        procedures.add(name, Arc::new(Apoc { description, arguments, columns, mode, code }));
+    };
+    for (name, mode, arguments, columns, description, run) in lists.concat() {
+        put(name, mode, arguments, columns, description, Code::Rows(run));
+    }
+    for (name, mode, arguments, columns, description, stream) in paths::STREAMS {
+        put(name, *mode, arguments, columns, description, Code::Stream(*stream));
     }
 }

@@ -47,34 +47,42 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (2, 2),
         "apoc.coll.contains(coll :: LIST<ANY>, value :: ANY) :: BOOLEAN",
         "True if the list has the value as an element.",
-        |args, _| Ok(position(elements("contains", args, 0)?, &args[1])?.is_some().into()),
-    ),
+        |args, _| Ok(position(or_empty("contains", args, 0)?, &args[1])?.is_some().into()),
+    )
+    .takes_null(),
     on(
         "apoc.coll.containsAll",
         (2, 2),
         "apoc.coll.containsAll(coll1 :: LIST<ANY>, coll2 :: LIST<ANY>) :: BOOLEAN",
         "True if every element of the second list is one of the first.",
         |args, _| {
-            let all = set(elements("containsAll", args, 0)?)?;
-            Ok(elements("containsAll", args, 1)?.iter().all(|v| all.contains(v)).into())
+            let all = set(or_empty("containsAll", args, 0)?)?;
+            let Some(sought) = given("containsAll", args, 1)? else { return Ok(false.into()) };
+            Ok((!all.is_empty() && sought.iter().all(|v| all.contains(v))).into())
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.indexOf",
         (2, 2),
         "apoc.coll.indexOf(coll :: LIST<ANY>, value :: ANY) :: INTEGER",
         "The first position of the value, or -1.",
         |args, _| {
-            let at = position(elements("indexOf", args, 0)?, &args[1])?;
+            let at = position(or_empty("indexOf", args, 0)?, &args[1])?;
             Ok(Value::Int(at.map_or(-1, |at| at as i64)))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.sum",
         (1, 1),
         "apoc.coll.sum(coll :: LIST<INTEGER | FLOAT>) :: FLOAT",
-        "The sum of the numbers.",
-        |args, _| Ok(numbers("sum", args)?.iter().sum::<f64>().into()),
+        "The sum of the numbers; null if there are none.",
+        |args, _| {
+            let numbers = numbers("sum", args)?;
+            let sum = numbers.iter().sum::<f64>();
+            Ok(if numbers.is_empty() { Value::Null } else { sum.into() })
+        },
     ),
     on(
         "apoc.coll.avg",
@@ -107,78 +115,98 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "apoc.coll.sort(coll :: LIST<ANY>) :: LIST<ANY>",
         "The elements in the order of ORDER BY.",
         |args, _| {
-            let mut sorted = elements("sort", args, 0)?.to_vec();
+            let mut sorted = or_empty("sort", args, 0)?.to_vec();
             watch::work(sorted.len())?;
             sorted.sort();
             Ok(Value::list(sorted))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.sortMaps",
         (2, 2),
         "apoc.coll.sortMaps(list :: LIST<MAP>, prop :: STRING) :: LIST<MAP>",
         "Maps by the value of a key, descending; ascending if the key begins with ^.",
         sort_maps,
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.union",
         (2, 2),
         "apoc.coll.union(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The different elements of both lists.",
         |args, _| {
+            if let Some(other) = other_of_null(args) {
+                return Ok(other);
+            }
             let both = [elements("union", args, 0)?, elements("union", args, 1)?].concat();
             Ok(Value::list(distinct(&both)?))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.unionAll",
         (2, 2),
         "apoc.coll.unionAll(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The elements of both lists.",
         |args, _| {
+            if let Some(other) = other_of_null(args) {
+                return Ok(other);
+            }
             let (a, b) = (elements("unionAll", args, 0)?, elements("unionAll", args, 1)?);
             sizes::check_list("the result of apoc.coll.unionAll()", a.len() + b.len())?;
             Ok(Value::list([a, b].concat()))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.intersection",
         (2, 2),
         "apoc.coll.intersection(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The different elements that are in both lists.",
         |args, _| chosen("intersection", args, true),
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.subtract",
         (2, 2),
         "apoc.coll.subtract(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The different elements of the first list that are not in the second.",
-        |args, _| chosen("subtract", args, false),
-    ),
+        |args, _| match args[0] {
+            Value::Null => Ok(Value::Null),
+            _ => chosen("subtract", args, false),
+        },
+    )
+    .takes_null(),
     on(
         "apoc.coll.removeAll",
         (2, 2),
         "apoc.coll.removeAll(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The elements of the first list that are not in the second.",
         |args, _| {
-            let without = set(elements("removeAll", args, 1)?)?;
-            let all = elements("removeAll", args, 0)?.iter();
-            Ok(Value::list(all.filter(|v| !without.contains(v)).cloned()))
+            let without = set(or_empty("removeAll", args, 1)?)?;
+            let Some(all) = given("removeAll", args, 0)? else { return Ok(Value::Null) };
+            Ok(Value::list(all.iter().filter(|v| !without.contains(v)).cloned()))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.disjunction",
         (2, 2),
         "apoc.coll.disjunction(list1 :: LIST<ANY>, list2 :: LIST<ANY>) :: LIST<ANY>",
         "The different elements that are in one of the lists alone.",
         |args, _| {
+            if let Some(other) = other_of_null(args) {
+                return Ok(other);
+            }
             let (a, b) = (elements("disjunction", args, 0)?, elements("disjunction", args, 1)?);
             let (in_a, in_b) = (set(a)?, set(b)?);
             let alone = |v: &&Value| in_a.contains(v) != in_b.contains(v);
             let all: Vec<Value> = a.iter().chain(b).filter(alone).cloned().collect();
             Ok(Value::list(distinct(&all)?))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.zip",
         (2, 2),
@@ -226,17 +254,18 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 let message = "apoc.coll.partition() expects a positive batchSize";
                 return Err(EvalError::argument_value(message));
             };
-            let parts = elements("partition", args, 0)?.chunks(size);
+            let parts = or_empty("partition", args, 0)?.chunks(size);
             Ok(Value::list(parts.map(|part| Value::list(part.to_vec()))))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.frequencies",
         (1, 1),
         "apoc.coll.frequencies(coll :: LIST<ANY>) :: LIST<MAP>",
         "Maps of the different elements (item) and how often they occur (count).",
         |args, _| {
-            let list = elements("frequencies", args, 0)?;
+            let list = or_empty("frequencies", args, 0)?;
             let counts = counts(list)?;
             let map = |v: Value| {
                 let count = counts[&v];
@@ -244,50 +273,55 @@ pub(super) static FUNCTIONS: &[Function] = &[
             };
             Ok(Value::list(distinct(list)?.into_iter().map(map)))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.frequenciesAsMap",
         (1, 1),
         "apoc.coll.frequenciesAsMap(coll :: LIST<ANY>) :: MAP",
         "How often each element occurs, by its text.",
         |args, _| {
-            let counts = counts(elements("frequenciesAsMap", args, 0)?)?;
+            let counts = counts(or_empty("frequenciesAsMap", args, 0)?)?;
             let entry = |(v, n): (Value, i64)| (super::json::text_of(&v), Value::Int(n));
             Ok(Value::map(counts.into_iter().map(entry)))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.occurrences",
         (2, 2),
         "apoc.coll.occurrences(coll :: LIST<ANY>, item :: ANY) :: INTEGER",
         "How often an element occurs.",
         |args, _| {
-            let list = elements("occurrences", args, 0)?;
+            let list = or_empty("occurrences", args, 0)?;
             Ok(Value::Int(list.iter().filter(|v| **v == args[1]).count() as i64))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.duplicates",
         (1, 1),
         "apoc.coll.duplicates(coll :: LIST<ANY>) :: LIST<ANY>",
         "The different elements that occur more than once.",
         |args, _| {
-            let list = elements("duplicates", args, 0)?;
+            let list = or_empty("duplicates", args, 0)?;
             let counts = counts(list)?;
             let twice = distinct(list)?.into_iter().filter(|v| counts[v] > 1);
             Ok(Value::list(twice))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.different",
         (1, 1),
         "apoc.coll.different(coll :: LIST<ANY>) :: BOOLEAN",
         "True if no element occurs twice.",
         |args, _| {
-            let list = elements("different", args, 0)?;
+            let Some(list) = given("different", args, 0)? else { return Ok(false.into()) };
             Ok((set(list)?.len() == list.len()).into())
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.coll.set",
         (3, 3),
@@ -328,6 +362,28 @@ fn elements<'a>(name: &str, arguments: &'a [Value], at: usize) -> Result<&'a [Va
     let found = args::list(&format!("apoc.coll.{name}()"), &arguments[at])?;
     watch::work(found.len())?;
     Ok(found)
+}
+
+/// The list that an argument is; none for null.
+fn given<'a>(
+    name: &str,
+    arguments: &'a [Value],
+    at: usize,
+) -> Result<Option<&'a [Value]>, EvalError> {
+    (!arguments[at].is_null()).then(|| elements(name, arguments, at)).transpose()
+}
+
+/// The list that an argument is; no elements for null.
+fn or_empty<'a>(name: &str, arguments: &'a [Value], at: usize) -> Result<&'a [Value], EvalError> {
+    Ok(given(name, arguments, at)?.unwrap_or_default())
+}
+
+/// The other one of two arguments of which one is null.
+fn other_of_null(arguments: &[Value]) -> Option<Value> {
+    match arguments {
+        [Value::Null, other] | [other, Value::Null] => Some(other.clone()),
+        _ => None,
+    }
 }
 
 fn known(list: &[Value]) -> impl Iterator<Item = &Value> {
@@ -382,8 +438,8 @@ fn flatten(
 }
 
 fn chosen(name: &str, arguments: &[Value], in_both: bool) -> Found {
-    let second = set(elements(name, arguments, 1)?)?;
-    let first = distinct(elements(name, arguments, 0)?)?;
+    let second = set(or_empty(name, arguments, 1)?)?;
+    let first = distinct(or_empty(name, arguments, 0)?)?;
     Ok(Value::list(first.into_iter().filter(|value| second.contains(value) == in_both)))
 }
 
@@ -393,13 +449,16 @@ fn sort_maps(arguments: &[Value], _: &Context) -> Found {
         Some(key) => (key, true),
         None => (key, false),
     };
-    let mut maps = elements("sortMaps", arguments, 0)?.to_vec();
+    let mut maps = or_empty("sortMaps", arguments, 0)?.to_vec();
     let value = |map: &Value| match map {
         Value::Map(entries) => entries.get(key).cloned().unwrap_or_default(),
         _ => Value::Null,
     };
     maps.sort_by(|a, b| {
-        let order = value(a).cmp(&value(b));
+        // Those without the key come before all others, unlike in ORDER BY.
+        let rank = |value: &Value| !value.is_null();
+        let (a, b) = (value(a), value(b));
+        let order = rank(&a).cmp(&rank(&b)).then_with(|| a.cmp(&b));
         if ascending { order } else { order.reverse() }
     });
     Ok(Value::list(maps))
@@ -408,8 +467,9 @@ fn sort_maps(arguments: &[Value], _: &Context) -> Found {
 /// The list with `removed` elements from the place in the second argument on replaced by `new`; as
 /// it is where there is no such place.
 fn spliced(name: &str, arguments: &[Value], removed: usize, new: &[Value]) -> Found {
-    if arguments[0].is_null() || arguments[1].is_null() {
-        return Ok(Value::Null);
+    // As in APOC: a place or a value that is null changes nothing.
+    if arguments[..2].iter().any(Value::is_null) || new == [Value::Null] {
+        return Ok(arguments[0].clone());
     }
     let list = elements(name, arguments, 0)?;
     let at = int_or(&format!("apoc.coll.{name}()"), arguments.get(1), 0)?;

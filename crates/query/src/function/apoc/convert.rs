@@ -104,38 +104,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 return Ok(true.into());
             }
             let message = args::text("apoc.util.validatePredicate()", &args[1])?;
-            Err(EvalError::argument_value(formatted(message, &args[2])))
+            let name = "apoc.util.validatePredicate()";
+            Err(EvalError::argument_value(super::format::formatted(name, message, &args[2])?))
         },
     )
     .takes_null(),
 ];
-
-/// A message with values in the places of `%s` and `%d`.
-pub(crate) fn formatted(message: &str, values: &Value) -> String {
-    let values = match values {
-        Value::List(values) => &values[..],
-        _ => &[],
-    };
-    let mut values = values.iter();
-    let mut out = String::new();
-    let mut rest = message;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        let (sign, behind) = rest[at + 1..].split_at_checked(1).unwrap_or(("", ""));
-        match (sign, values.next()) {
-            ("s" | "d", Some(value)) => out.push_str(&json::text_of(value)),
-            _ => {
-                out.push('%');
-                out.push_str(sign);
-            }
-        }
-        rest = if sign.is_empty() { &rest[at + 1..] } else { behind };
-        if sign.is_empty() {
-            break;
-        }
-    }
-    out + rest
-}
 
 fn from_json(function: &str, arguments: &[Value]) -> Found {
     let text = args::text(function, &arguments[0])?;

@@ -15,6 +15,27 @@ use crate::function::{Eval, Function};
 const PATTERN: &str = "yyyy-MM-dd HH:mm:ss";
 const ISO: &str = "yyyy-MM-dd'T'HH:mm:ss.SSSX";
 
+/// The pattern that a name of Elasticsearch's stands for; anything else is a pattern.
+fn pattern_of(text: &str) -> &str {
+    match text {
+        "basic_date" => "yyyyMMdd",
+        "basic_date_time" => "yyyyMMdd'T'HHmmss.SSSX",
+        "basic_date_time_no_millis" => "yyyyMMdd'T'HHmmssX",
+        "date" | "year_month_day" | "iso_date" | "iso_local_date" => "yyyy-MM-dd",
+        "date_hour" => "yyyy-MM-dd'T'HH",
+        "date_hour_minute" => "yyyy-MM-dd'T'HH:mm",
+        "date_hour_minute_second" | "iso_local_date_time" => "yyyy-MM-dd'T'HH:mm:ss",
+        "date_hour_minute_second_fraction" | "date_hour_minute_second_millis" => {
+            "yyyy-MM-dd'T'HH:mm:ss.SSS"
+        }
+        "date_time" => "yyyy-MM-dd'T'HH:mm:ss.SSSX",
+        "date_time_no_millis" => "yyyy-MM-dd'T'HH:mm:ssX",
+        "year_month" => "yyyy-MM",
+        "year" => "yyyy",
+        pattern => pattern,
+    }
+}
+
 const fn on(
     name: &'static str,
     arity: (usize, usize),
@@ -108,8 +129,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         |args, _| {
             let name = "apoc.date.convertFormat()";
             let (text, from) = (args::text(name, &args[0])?, args::text(name, &args[1])?);
-            let moment = parse(text, from, &TimeZone::UTC)?.to_zoned(TimeZone::UTC);
-            Ok(format(&moment, text_or(name, args.get(2), "yyyy-MM-dd")?)?.into())
+            let to = pattern_of(text_or(name, args.get(2), "yyyy-MM-dd")?);
+            let moment = parse(text, pattern_of(from), &TimeZone::UTC)?.to_zoned(TimeZone::UTC);
+            Ok(format(&moment, to)?.into())
         },
     ),
     on(

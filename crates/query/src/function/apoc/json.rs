@@ -273,8 +273,16 @@ impl Reader<'_> {
     }
 }
 
-/// The part of a JSON value at a path such as `$.a.b[0]`.
+/// The part of a JSON value at a path such as `$.a.b[0]`, of names, positions and `[*]`.
+///
+/// # Errors
+/// `InvalidArgumentValue` for what else paths can have.
 pub(crate) fn at_path(mut value: Value, path: &str) -> Result<Value, EvalError> {
+    if let Some(part) = ["..", "?", "@", "(", ":", ","].iter().find(|part| path.contains(**part)) {
+        return Err(EvalError::argument_value(format!(
+            "the JSON path `{path}` has `{part}`: only names, positions and [*] are supported"
+        )));
+    }
     let path = path.trim().strip_prefix('$').unwrap_or(path.trim());
     for part in path.split(['.', '[']).filter(|part| !part.is_empty()) {
         let name = part.trim_end_matches(']').trim_matches(['\'', '"']);

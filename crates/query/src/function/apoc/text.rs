@@ -1,7 +1,9 @@
 //! `apoc.text.*`: strings. Patterns are those of `=~`; `$1` in a replacement is the first group.
 
+use regex_automata::PatternID;
 use regex_automata::meta::Regex;
 use telar_graph::Value;
+use unicode_normalization::UnicodeNormalization;
 
 use super::{args, f, int_or, json, list_or_empty, text_or};
 use crate::error::EvalError;
@@ -69,6 +71,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "The groups of each find of a pattern, all of the find first.",
         |args, _| {
             let name = "apoc.text.regexGroups()";
+            if args.iter().any(Value::is_null) {
+                return Ok(Value::list::<Value>([]));
+            }
             let (text, regex) = (args::text(name, &args[0])?, compiled(name, &args[1])?);
             let mut found = Vec::new();
             for captures in regex.captures_iter(text) {
@@ -78,7 +83,8 @@ pub(super) static FUNCTIONS: &[Function] = &[
             }
             Ok(Value::list(found))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.text.indexOf",
         (2, 4),
@@ -86,10 +92,17 @@ pub(super) static FUNCTIONS: &[Function] = &[
          INTEGER) :: INTEGER",
         "The first position of a string in another, or -1.",
         |args, _| {
+            if args[0].is_null() {
+                return Ok(Value::Null);
+            }
+            if args[1].is_null() {
+                return Ok(Value::Int(-1));
+            }
             let found = indexes("apoc.text.indexOf()", args, true)?;
             Ok(Value::Int(found.first().copied().unwrap_or(-1)))
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.text.indexesOf",
         (2, 4),
@@ -145,16 +158,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (1, 1),
         "apoc.text.snakeCase(text :: STRING) :: STRING",
         "The words of a string as `snake-case`.",
-        |args, _| {
-            let words = words(args::text("apoc.text.snakeCase()", &args[0])?);
-            Ok(words.join("-").to_lowercase().into())
-        },
+        |args, _| Ok(snake(args::text("apoc.text.snakeCase()", &args[0])?).into()),
     ),
     on(
         "apoc.text.clean",
         (1, 1),
         "apoc.text.clean(text :: STRING) :: STRING",
-        "The letters and digits of a string, in lower case.",
+        "The letters from a to z and digits of a string, in lower case and without accents.",
         |args, _| Ok(clean(args::text("apoc.text.clean()", &args[0])?).into()),
     ),
     on(
@@ -164,10 +174,14 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "True if the letters and digits of two strings are the same.",
         |args, _| {
             let name = "apoc.text.compareCleaned()";
+            if args.iter().any(Value::is_null) {
+                return Ok(false.into());
+            }
             let of = |at: usize| args::text(name, &args[at]).map(clean);
             Ok((of(0)? == of(1)?).into())
         },
-    ),
+    )
+    .takes_null(),
     on(
         "apoc.text.distance",
         (2, 2),
@@ -208,11 +222,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
         (2, 3),
         "apoc.text.format(text :: STRING, params :: LIST<ANY>, language = 'en' :: STRING) :: \
          STRING",
-        "The string with values in the places of %s and %d.",
+        "The string with values in the places of %s, %d, %f, %.2f and %b; %% is a percent sign.",
         |args, _| {
             let text = args::text("apoc.text.format()", &args[0])?;
             list_or_empty("apoc.text.format()", args.get(1))?;
-            Ok(super::convert::formatted(text, &args[1]).into())
+            Ok(super::format::formatted("apoc.text.format()", text, &args[1])?.into())
         },
     ),
     on(
@@ -239,9 +253,18 @@ pub(super) static FUNCTIONS: &[Function] = &[
             let name = "apoc.text.slug()";
             let delimiter = text_or(name, args.get(1), "-")?;
             let text = args::text(name, &args[0])?;
-            let kept = |c: char| c.is_alphanumeric() || c == '_';
-            let words = text.split(|c| !kept(c)).filter(|word| !word.is_empty());
-            Ok(words.collect::<Vec<_>>().join(delimiter).into())
+            let kept = |c: char| c.is_alphabetic() || c.is_ascii_digit() || c == '_';
+            let (mut slug, mut between) = (String::new(), false);
+            for c in text.trim().chars() {
+                if kept(c) {
+                    slug.push(c);
+                } else if !between {
+                    slug.push_str(delimiter);
+                }
+                between = !kept(c);
+            }
+            sizes::check_string("the result of apoc.text.slug()", slug.len())?;
+            Ok(slug.into())
         },
     ),
     on(
@@ -332,25 +355,19 @@ fn split(text: &str, regex: &Regex, limit: i64) -> Found {
 
 fn replace(function: &str, arguments: &[Value]) -> Found {
     let (text, regex) = (args::text(function, &arguments[0])?, compiled(function, &arguments[1])?);
-    let replacement = args::text(function, &arguments[2])?;
+    let pieces = Piece::all(function, args::text(function, &arguments[2])?, &regex)?;
     let (mut out, mut from) = (String::new(), 0);
     for captures in regex.captures_iter(text) {
         watch::work(1)?;
         let Some(found) = captures.get_match() else { continue };
         out.push_str(&text[from..found.start()]);
-        let mut chars = replacement.chars().peekable();
-        while let Some(c) = chars.next() {
-            match (c, chars.peek().copied()) {
-                ('\\', Some(next)) => {
-                    out.push(next);
-                    chars.next();
+        for piece in &pieces {
+            match piece {
+                Piece::Char(c) => out.push(*c),
+                Piece::Group(group) => {
+                    let span = captures.get_group(*group);
+                    out.push_str(span.map_or("", |span| &text[span.range()]));
                 }
-                ('$', Some(digit)) if digit.is_ascii_digit() => {
-                    chars.next();
-                    let group = captures.get_group(digit as usize - '0' as usize);
-                    out.push_str(group.map_or("", |span| &text[span.range()]));
-                }
-                (c, _) => out.push(c),
             }
         }
         from = found.end();
@@ -358,6 +375,58 @@ fn replace(function: &str, arguments: &[Value]) -> Found {
     }
     out.push_str(&text[from..]);
     Ok(out.into())
+}
+
+/// A part of a replacement.
+enum Piece {
+    Char(char),
+    /// What a group of the pattern has found.
+    Group(usize),
+}
+
+impl Piece {
+    /// The parts of a replacement as Java reads it: `$1`, `${name}`, and a backslash before what is
+    /// to be taken as it is.
+    fn all(function: &str, replacement: &str, regex: &Regex) -> Result<Vec<Self>, EvalError> {
+        let groups = regex.group_info();
+        let none = |group: &str| {
+            let message = format!("{function}: the pattern has no group {group}");
+            EvalError::argument_value(message)
+        };
+        let mut pieces = Vec::new();
+        let mut rest = replacement;
+        while let Some(c) = rest.chars().next() {
+            rest = &rest[c.len_utf8()..];
+            match c {
+                '\\' => {
+                    let next = rest.chars().next();
+                    pieces.push(Self::Char(next.unwrap_or(c)));
+                    rest = &rest[next.map_or(0, char::len_utf8)..];
+                }
+                '$' if rest.starts_with('{') => {
+                    let (name, behind) = rest[1..].split_once('}').ok_or_else(|| none(rest))?;
+                    let group = groups.to_index(PatternID::ZERO, name);
+                    pieces.push(Self::Group(group.ok_or_else(|| none(name))?));
+                    rest = behind;
+                }
+                '$' => {
+                    // As many digits as name a group.
+                    let digits = rest.bytes().take_while(u8::is_ascii_digit).count().min(4);
+                    let known = |end: &usize| {
+                        let number = rest[..*end].parse::<usize>();
+                        number.is_ok_and(|number| number < groups.group_len(PatternID::ZERO))
+                    };
+                    let Some(end) = (1..=digits).rev().find(known) else {
+                        return Err(none(&rest[..digits]));
+                    };
+                    pieces.push(Self::Group(rest[..end].parse().unwrap_or_default()));
+                    rest = &rest[end..];
+                }
+                c => pieces.push(Self::Char(c)),
+            }
+        }
+        Ok(pieces)
+    }
 }
 
 /// Positions, in characters, of a text in another between two positions.
@@ -410,12 +479,49 @@ fn words(text: &str) -> Vec<String> {
     words
 }
 
+/// The words of a text, between other characters than letters and digits.
 fn upper_camel(text: &str) -> String {
-    words(text).iter().map(|word| with_first(&word.to_lowercase(), true)).collect()
+    let words = text.split(|c: char| !c.is_alphanumeric());
+    words.map(|word| with_first(&word.to_lowercase(), true)).collect()
+}
+
+/// The words of a text as APOC divides it: before each character that is no lower case letter or
+/// digit, unless all letters are upper case.
+fn snake(text: &str) -> String {
+    let is_lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    let is_upper = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    let text = match !text.is_empty() && text.chars().all(is_upper) {
+        true => text.to_lowercase().replace('_', " "),
+        false => text.to_owned(),
+    };
+    let mut out = String::new();
+    for c in text.chars() {
+        if !is_lower(c) && !out.is_empty() && !out.ends_with('-') {
+            out.push('-');
+        }
+        out.extend(c.to_lowercase().filter(|c| is_lower(*c)));
+    }
+    out.truncate(out.trim_end_matches('-').len());
+    out
 }
 
 fn clean(text: &str) -> String {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let mut spelled = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            'ä' => spelled.push_str("ae"),
+            'ö' => spelled.push_str("oe"),
+            'ü' => spelled.push_str("ue"),
+            'Ä' => spelled.push_str("Ae"),
+            'Ö' => spelled.push_str("Oe"),
+            'Ü' => spelled.push_str("Ue"),
+            'ß' => spelled.push_str("ss"),
+            c => spelled.push(c),
+        }
+    }
+    // Accents are characters of their own then.
+    let letters = spelled.nfd().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// The Levenshtein distance of two texts, and the length of the longer one.

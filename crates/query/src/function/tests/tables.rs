@@ -155,6 +155,11 @@ fn lists_and_maps() {
         ("size(1)", Detail::InvalidArgumentType),
         ("keys([1])", Detail::InvalidArgumentType),
         ("vector.similarity.cosine([1], [1, 2])", Detail::InvalidArgumentValue),
+        ("vector.similarity.cosine([], [])", Detail::InvalidArgumentValue),
+        ("vector.similarity.cosine([0, 0], [1, 2])", Detail::InvalidArgumentValue),
+        ("vector.similarity.euclidean([0.0 / 0.0], [1.0])", Detail::InvalidArgumentValue),
+        ("vector.similarity.euclidean([1e300], [-1e300])", Detail::InvalidArgumentValue),
+        ("vector.similarity.euclidean([1, 'a'], [1, 2])", Detail::InvalidArgumentType),
         ("coalesce()", Detail::InvalidNumberOfArguments),
     ]);
 }

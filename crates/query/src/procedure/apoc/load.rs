@@ -8,7 +8,7 @@ use telar_graph::Value;
 use super::args::{self, failed, flag, rows_of};
 use super::{Entry, Mode};
 use crate::files::open_regular;
-use crate::function::apoc::convert::formatted;
+use crate::function::apoc::format::formatted;
 use crate::function::apoc::json;
 use crate::procedure::{CallContext, Rows};
 use crate::query_error::{ErrorKind, QueryError};
@@ -38,7 +38,8 @@ pub(super) const PROCEDURES: &[Entry] = &[
                 return Ok(Rows::new());
             }
             let message = args::text("apoc.util.validate", "the message", &arguments[1])?;
-            Err(failed("apoc.util.validate", &formatted(message, &arguments[2])))
+            let message = formatted("apoc.util.validate", message, &arguments[2])?;
+            Err(failed("apoc.util.validate", &message))
         },
     ),
     (

@@ -8,45 +8,14 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Lists, Value, ValueM
 
 use super::args::{self, edge_value, failed, flag, integer, rows_of};
 use super::filter::{Ends, Filter, Types, Uniqueness, Verdict};
-use super::{Entry, Mode};
-use crate::procedure::{CallContext, Rows};
+use super::{Entry, Mode, StreamEntry};
+use crate::procedure::{CallContext, Chunk, RowBatch, RowSource, Rows};
 use crate::query_error::QueryError;
 
 const R: Mode = Mode::Read;
 const CONFIG: &str = "startNode ANY; config MAP";
 
 pub(super) const PROCEDURES: &[Entry] = &[
-    (
-        "apoc.path.expand",
-        R,
-        "startNode ANY; relFilter STRING; labelFilter STRING; minDepth INTEGER; maxDepth INTEGER",
-        "path PATH",
-        "The paths from some nodes, of a length between two numbers.",
-        expand,
-    ),
-    (
-        "apoc.path.expandConfig",
-        R,
-        CONFIG,
-        "path PATH",
-        "The paths from some nodes, under conditions.",
-        |call, arguments| {
-            let search = Search::new(call, "apoc.path.expandConfig", arguments)?;
-            paths(call, search)
-        },
-    ),
-    (
-        "apoc.path.spanningTree",
-        R,
-        CONFIG,
-        "path PATH",
-        "One path to each node that can be reached.",
-        |call, arguments| {
-            let mut search = Search::new(call, "apoc.path.spanningTree", arguments)?;
-            search.visit_nodes_once("apoc.path.spanningTree")?;
-            paths(call, search)
-        },
-    ),
     (
         "apoc.path.subgraphNodes",
         R,
@@ -75,6 +44,41 @@ pub(super) const PROCEDURES: &[Entry] = &[
             let edges = edges_among(call, &nodes)?;
             let nodes = Value::list(nodes.into_iter().map(Value::Vertex));
             Ok(vec![vec![nodes, Value::list(edges.into_iter().map(edge_value))]])
+        },
+    ),
+];
+
+/// Those whose rows are made as they are asked for.
+pub(super) const STREAMS: &[StreamEntry] = &[
+    (
+        "apoc.path.expand",
+        R,
+        "startNode ANY; relFilter STRING; labelFilter STRING; minDepth INTEGER; maxDepth INTEGER",
+        "path PATH",
+        "The paths from some nodes, of a length between two numbers.",
+        expand,
+    ),
+    (
+        "apoc.path.expandConfig",
+        R,
+        CONFIG,
+        "path PATH",
+        "The paths from some nodes, under conditions.",
+        |call, arguments| {
+            let search = Search::new(call, "apoc.path.expandConfig", arguments)?;
+            Ok(paths(search))
+        },
+    ),
+    (
+        "apoc.path.spanningTree",
+        R,
+        CONFIG,
+        "path PATH",
+        "One path to each node that can be reached.",
+        |call, arguments| {
+            let mut search = Search::new(call, "apoc.path.spanningTree", arguments)?;
+            search.visit_nodes_once("apoc.path.spanningTree")?;
+            Ok(paths(search))
         },
     ),
 ];
@@ -204,44 +208,117 @@ impl Trail {
     }
 }
 
-/// What a search finds, in the order in which it finds it: the places of steps.
-fn search(call: &CallContext<'_>, of: &Search) -> Result<(Trail, Vec<usize>), QueryError> {
-    let mut trail = Trail::default();
-    let mut open = VecDeque::new();
-    let mut found = Vec::new();
-    for start in &of.starts {
-        let new = of.uniqueness != Uniqueness::NodeGlobal || trail.nodes.insert(*start);
-        if new && !call.is_deleted(&Value::Vertex(*start)) {
-            open.push_back(trail.steps.len());
-            trail.steps.push(Step { node: *start, came: None, depth: 0 });
-        }
+/// A search under way.
+struct Walk {
+    of: Search,
+    trail: Trail,
+    open: VecDeque<usize>,
+    /// The starts are open.
+    has_begun: bool,
+    found: usize,
+}
+
+impl Walk {
+    fn new(of: Search) -> Self {
+        let (trail, open) = (Trail::default(), VecDeque::new());
+        Self { of, trail, open, has_begun: false, found: 0 }
     }
-    while let Some(at) = if of.breadth_first { open.pop_front() } else { open.pop_back() } {
-        call.check()?;
-        let step = trail.steps[at];
-        let Verdict { returned, passed } = verdict(call, of, &step)?;
-        if returned && step.depth >= of.min {
-            found.push(at);
+
+    fn begin(&mut self, call: &CallContext<'_>) {
+        let Self { of, trail, open, .. } = self;
+        for start in &of.starts {
+            let new = of.uniqueness != Uniqueness::NodeGlobal || trail.nodes.insert(*start);
+            if new && !call.is_deleted(&Value::Vertex(*start)) {
+                open.push_back(trail.steps.len());
+                trail.steps.push(Step { node: *start, came: None, depth: 0 });
+            }
         }
-        if found.len() >= of.limit {
-            break;
+        self.has_begun = true;
+    }
+
+    /// The next finds, in the order in which they are found: the places of so many steps at most.
+    /// True if there may be more.
+    fn next(
+        &mut self,
+        call: &CallContext<'_>,
+        most: usize,
+    ) -> Result<(Vec<usize>, bool), QueryError> {
+        if !self.has_begun {
+            self.begin(call);
         }
-        if !passed || step.depth >= of.max {
-            continue;
+        let mut found = Vec::new();
+        while self.found < self.of.limit {
+            if found.len() >= most {
+                return Ok((found, true));
+            }
+            let next = match self.of.breadth_first {
+                true => self.open.pop_front(),
+                false => self.open.pop_back(),
+            };
+            let Some(at) = next else { break };
+            call.check()?;
+            let step = self.trail.steps[at];
+            let Verdict { returned, passed } = verdict(call, &self.of, &step)?;
+            if returned && step.depth >= self.of.min {
+                found.push(at);
+                self.found += 1;
+            }
+            if passed && step.depth < self.of.max {
+                call.room(self.bytes(), "apoc.path")?;
+                self.go_on(call, at)?;
+            }
         }
-        call.room((trail.steps.len() + found.len()) * size_of::<Step>() * 2, "apoc.path")?;
-        let mut next = edges_from(call, step.node, of.filter.types_at(step.depth))?;
-        if !of.breadth_first {
+        Ok((found, false))
+    }
+
+    /// Opens what can be reached from a step.
+    fn go_on(&mut self, call: &CallContext<'_>, at: usize) -> Result<(), QueryError> {
+        let step = self.trail.steps[at];
+        let mut next = edges_from(call, step.node, self.of.filter.types_at(step.depth))?;
+        if !self.of.breadth_first {
             next.reverse();
         }
         for (edge, node) in next {
-            if trail.enters(at, edge, node, of.uniqueness) {
-                open.push_back(trail.steps.len());
-                trail.steps.push(Step { node, came: Some((edge, at)), depth: step.depth + 1 });
+            if self.trail.enters(at, edge, node, self.of.uniqueness) {
+                self.open.push_back(self.trail.steps.len());
+                let depth = step.depth + 1;
+                self.trail.steps.push(Step { node, came: Some((edge, at)), depth });
             }
         }
+        Ok(())
     }
-    Ok((trail, found))
+
+    fn bytes(&self) -> usize {
+        self.trail.steps.len() * size_of::<Step>() * 2
+    }
+}
+
+/// Paths that are found before the first of them goes out.
+const PATHS: usize = 256;
+
+/// The paths of a search, found as they are asked for.
+struct Paths(Walk);
+
+impl RowSource for Paths {
+    fn next(&mut self, call: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
+        let Self(walk) = self;
+        let (found, more) = walk.next(call, PATHS)?;
+        let path = |at: usize| walk.trail.path(at).map(|path| Value::Path(Arc::new(path)));
+        let mut values: Vec<Value> = found.into_iter().filter_map(path).collect();
+        if walk.of.optional && walk.found == 0 && !more {
+            values.push(Value::Null);
+        }
+        let batch = RowBatch::try_from(rows_of(values))?;
+        Ok(if more { Chunk::More(batch) } else { Chunk::Last(batch) })
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+fn paths(of: Search) -> Box<dyn RowSource> {
+    Box::new(Paths(Walk::new(of)))
 }
 
 fn verdict(call: &CallContext<'_>, of: &Search, step: &Step) -> Result<Verdict, QueryError> {
@@ -293,20 +370,11 @@ fn edges_from(
     Ok(out)
 }
 
-fn paths(call: &CallContext<'_>, of: Search) -> Result<Rows, QueryError> {
-    let (trail, found) = search(call, &of)?;
-    let path = |at: usize| trail.path(at).map(|path| Value::Path(Arc::new(path)));
-    let mut values: Vec<Value> = found.into_iter().filter_map(path).collect();
-    if values.is_empty() && of.optional {
-        values.push(Value::Null);
-    }
-    Ok(rows_of(values))
-}
-
 /// The nodes that a search returns, in the order in which it finds them.
 fn reached(call: &CallContext<'_>, of: Search) -> Result<Vec<VertexId>, QueryError> {
-    let (trail, found) = search(call, &of)?;
-    Ok(found.into_iter().map(|at| trail.steps[at].node).collect())
+    let mut walk = Walk::new(of);
+    let (found, _) = walk.next(call, usize::MAX)?;
+    Ok(found.into_iter().map(|at| walk.trail.steps[at].node).collect())
 }
 
 /// Every relationship between two nodes of a set.
@@ -322,12 +390,14 @@ fn edges_among(call: &CallContext<'_>, nodes: &[VertexId]) -> Result<Vec<EdgeId>
     Ok(found)
 }
 
-fn expand(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+fn expand(
+    call: &mut CallContext<'_>,
+    arguments: &[Value],
+) -> Result<Box<dyn RowSource>, QueryError> {
     let keys = ["relationshipFilter", "labelFilter", "minLevel", "maxLevel"];
     let given = keys.iter().zip(&arguments[1..]).filter(|(_, value)| !value.is_null());
     let mut config: ValueMap = given.map(|(key, value)| (Arc::from(*key), value.clone())).collect();
     config.insert("filterStartNode".into(), true.into());
     let arguments = [arguments[0].clone(), Value::map(config)];
-    let search = Search::new(call, "apoc.path.expand", &arguments)?;
-    paths(call, search)
+    Ok(paths(Search::new(call, "apoc.path.expand", &arguments)?))
 }

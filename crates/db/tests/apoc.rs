@@ -45,6 +45,9 @@ fn paths_are_found_as_they_are_asked_for() {
     let optional = "MATCH (s:X {i: 30}) CALL apoc.path.expandConfig(s, {relationshipFilter: 'R>', \
                     minLevel: 1, optional: true}) YIELD path RETURN path";
     assert_eq!(rows(&session, optional), ["null"]);
+    let allowed = "MATCH (s:X {i: 1}), (b:X {i: 2}) CALL apoc.path.expandConfig(s, \
+                   {allowlistNodes: [b], maxLevel: 1}) YIELD path RETURN length(path)";
+    assert_eq!(rows(&session, allowed), ["0", "1"]);
     let limited = "MATCH (s:X {i: 1}) CALL apoc.path.expandConfig(s, {maxLevel: 9, limit: 700}) \
                    YIELD path RETURN count(path)";
     assert_eq!(rows(&session, limited), ["700"]);
@@ -668,6 +671,40 @@ fn batches_are_committed_one_by_one() {
     fails(&session, "CALL apoc.periodic.iterate('CREATE ()', 'RETURN 1', {})", "changes the graph");
     let reader = Session::new(&db).read_only();
     assert_eq!(reader.run(text, &[]).unwrap_err().kind, ErrorKind::AccessMode);
+}
+
+/// They would change nothing, and the statement around them would not notice.
+#[test]
+fn batches_in_a_transaction_or_in_other_batches_are_refused() {
+    let db = database("");
+    let session = Session::new(&db);
+    let inner = "CALL apoc.periodic.iterate('RETURN 1 AS y', 'CREATE (:N)', {}) YIELD total \
+                 RETURN total";
+    let refused = "can only be executed in an implicit transaction";
+    let quoted = inner.replace('\'', "\\'");
+    fails(
+        &session,
+        &format!("CALL apoc.cypher.doIt('{quoted}', {{}}) YIELD value RETURN 1"),
+        refused,
+    );
+    let in_subquery =
+        format!("UNWIND [1] AS k CALL (k) {{ {inner} }} IN TRANSACTIONS RETURN total");
+    fails(&session, &in_subquery, refused);
+    let none = telar_db::ValueMap::new();
+    for text in [inner, "CALL apoc.periodic.commit('CREATE (:N) WITH 1 AS x LIMIT 1 RETURN 0', {})"]
+    {
+        let mut transaction = session.begin().unwrap();
+        let error = transaction.run(text, &none).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::TransactionStart, "{error}");
+        assert!(error.message.contains(refused), "{error}");
+    }
+    // Batches inside of batches say so where their rows are counted.
+    let outer = format!(
+        "CALL apoc.periodic.iterate('RETURN 1 AS x', '{quoted}', {{}}) \
+                         YIELD failedBatches, committedOperations RETURN *"
+    );
+    assert_eq!(rows(&session, &outer), ["0, 1"]);
+    assert_eq!(rows(&session, "MATCH (n:N) RETURN count(n)"), ["0"]);
 }
 
 #[test]

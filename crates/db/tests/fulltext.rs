@@ -1,6 +1,9 @@
 //! Full-text indexes: commands, procedures, and hits as a user asks for them.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
+use common::{database, rows};
 use telar_db::query::{ErrorKind, QueryError, QueryResult};
 use telar_db::{Database, Session, Value, ValueMap};
 
@@ -271,4 +274,22 @@ fn an_index_is_there_when_the_database_is_opened_again() {
     assert_eq!(found(&db, "works", "matrix"), ["b"]);
     assert_eq!(found(&db, "works", "world"), ["c", "a"]);
     assert_eq!(run(&db, "SHOW FULLTEXT INDEXES").rows.len(), 2);
+}
+
+#[test]
+fn an_index_of_several_labels_is_one_to_all_who_list_it() {
+    let db = database("CREATE (:Doc {t: 'one'}), (:Other {tags: ['two']})");
+    let session = Session::new(&db);
+    let create = "CREATE FULLTEXT INDEX ft FOR (n:Doc|Other) ON EACH [n.t, n.tags]";
+    session.run(create, &[]).unwrap();
+    session.run("CALL db.awaitIndex('ft', 60)", &[]).unwrap();
+    let listed = "CALL apoc.schema.nodes() YIELD name, label, properties, type, indexName \
+                  RETURN name, label, properties, type, indexName";
+    let wanted = "':[Doc, Other],(t,tags)' | ['Doc', 'Other'] | ['t', 'tags'] | 'FULLTEXT' | 'ft'";
+    let found = rows(&session, listed);
+    assert_eq!(found, [wanted]);
+    let one = "CREATE FULLTEXT INDEX single FOR (n:Doc) ON EACH [n.t]";
+    session.run(one, &[]).unwrap();
+    let found = rows(&session, "CALL apoc.schema.nodes() YIELD name, label RETURN name, label");
+    assert_eq!(found, ["':Doc(t)' | 'Doc'", "':[Doc, Other],(t,tags)' | ['Doc', 'Other']"]);
 }

@@ -164,12 +164,18 @@ pub struct QueryError {
 }
 
 impl QueryError {
-    /// Refusal of `CALL { } IN TRANSACTIONS` inside of a transaction. Code and sentence are those
-    /// of Neo4j: clients recognise both, and repeat the statement outside of one.
+    /// A query that commits in between, as refusals of it call it.
+    pub const IN_TRANSACTIONS: &'static str = "A query with 'CALL { ... } IN TRANSACTIONS'";
+
+    /// Refusal of `CALL { } IN TRANSACTIONS` inside of a transaction, or of another thing that
+    /// commits by itself. Code and sentence are those of Neo4j: clients recognise both, and repeat
+    /// the statement outside of one.
     #[must_use]
-    pub fn needs_implicit_transaction() -> Self {
-        let message = "A query with 'CALL { ... } IN TRANSACTIONS' can only be executed in an \
-                       implicit transaction, but tried to execute in an explicit transaction.";
+    pub fn needs_implicit_transaction(what: &str) -> Self {
+        let message = format!(
+            "{what} can only be executed in an implicit transaction, but tried to execute in an \
+             explicit transaction."
+        );
         Self::runtime(ErrorKind::TransactionStart, "TransactionStartFailed", message)
     }
 

@@ -141,7 +141,7 @@ impl QueryTransaction {
         let planned = Planned { graph: Some(self.transaction.graph()), limits, list: &list };
         let plan = self.session.plan(text, planned)?;
         if plan.in_transactions() {
-            return Err(QueryError::needs_implicit_transaction());
+            return Err(QueryError::needs_implicit_transaction(QueryError::IN_TRANSACTIONS));
         }
         if plan.copies() && !plan.explains() {
             let message = "COPY is a transaction of its own: it runs only outside of one";

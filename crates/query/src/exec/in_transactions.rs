@@ -128,7 +128,7 @@ impl<'p> InTransactions<'p> {
     /// As [`run`](Self::run), again after conflicts.
     fn attempt(&mut self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Outcome, QueryError> {
         let Some(transactions) = cx.transactions else {
-            return Err(QueryError::needs_implicit_transaction());
+            return Err(QueryError::needs_implicit_transaction(QueryError::IN_TRANSACTIONS));
         };
         let mut lost = 0;
         loop {

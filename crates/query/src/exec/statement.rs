@@ -11,7 +11,7 @@ use super::{Access, Exec, Inputs, Transactions, create, delete, set};
 use crate::host::Host;
 use crate::procedure::{Procedures, Statement};
 use crate::query::Prepared;
-use crate::query_error::{ErrorKind, QueryError};
+use crate::query_error::QueryError;
 use crate::result::Counters;
 use crate::running::Entry;
 use crate::sink::Sink;
@@ -114,8 +114,7 @@ impl Statement for Exec<'_> {
         sink: &mut dyn Sink,
     ) -> Result<Counters, QueryError> {
         let transactions = self.transactions.ok_or_else(|| {
-            let message = "this session begins no transactions beside that of the statement";
-            QueryError::runtime(ErrorKind::NotSupported, "TransactionStartFailed", message)
+            QueryError::needs_implicit_transaction("A procedure with transactions of its own")
         })?;
         let mut lost = 0;
         loop {
@@ -124,6 +123,10 @@ impl Statement for Exec<'_> {
                 done => return done,
             }
         }
+    }
+
+    fn begins_transactions(&self) -> bool {
+        self.transactions.is_some()
     }
 
     fn is_deleted(&self, object: &Value) -> bool {

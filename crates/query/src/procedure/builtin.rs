@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use telar_graph::{Direction, IndexState, LabelId, Value, VertexId};
+use telar_graph::{Direction, IndexState, LabelId, SchemaRule, Value, VertexId};
 
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
@@ -279,7 +279,11 @@ pub(super) fn await_indexes(
     loop {
         let mut rules = call.graph().schema_rules();
         if let Some(name) = name {
-            rules.retain(|rule| *rule.name == **name);
+            // A full-text index of several labels has several parts.
+            let is_part = |rule: &SchemaRule| {
+                rule.fulltext.as_ref().is_some_and(|options| *options.of == **name)
+            };
+            rules.retain(|rule| *rule.name == **name || is_part(rule));
             if rules.is_empty() {
                 return fail(format!("there is no index called `{name}`"));
             }

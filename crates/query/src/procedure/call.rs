@@ -62,6 +62,7 @@ pub(crate) trait Statement {
     fn add_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
     fn remove_label(&mut self, node: VertexId, name: &str) -> Result<bool, QueryError>;
     fn delete(&mut self, object: &Value, detach: bool) -> Result<(), QueryError>;
+    fn begins_transactions(&self) -> bool;
     fn is_deleted(&self, object: &Value) -> bool;
     fn counters(&self) -> &Counters;
     fn import_path(&self, address: &str) -> Result<PathBuf, String>;
@@ -168,6 +169,15 @@ impl CallContext<'_> {
             if let Some(entry) = &entry {
                 entry.set_progress(Progress { done, total });
             }
+        }
+    }
+
+    /// Makes sure that a procedure of this name can commit transactions beside that of the
+    /// statement, which it cannot where that is one of several statements, or is inside of another.
+    pub(crate) fn needs_transactions(&self, procedure: &str) -> Result<(), QueryError> {
+        match self.statement.begins_transactions() {
+            true => Ok(()),
+            false => Err(QueryError::needs_implicit_transaction(procedure)),
         }
     }
 

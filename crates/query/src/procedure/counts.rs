@@ -21,7 +21,7 @@ use super::schema::{each_edges, each_vertices, labels_at_ends};
 use super::show::Shown;
 use super::{CallContext, Field, Procedures, Rows};
 use crate::query_error::QueryError;
-use crate::schema::{about, type_name};
+use crate::schema::{about, is_later_part, parts, type_name};
 
 /// Entries of an index looked at between two questions whether to go on.
 const STEP: usize = 1024;
@@ -43,7 +43,7 @@ pub(super) fn add(procedures: &mut Procedures) {
     );
     let columns = [
         ("name", "STRING"),
-        ("label", "STRING"),
+        ("label", "ANY"),
         ("properties", "LIST<STRING>"),
         ("status", "STRING"),
         ("type", "STRING"),
@@ -192,14 +192,23 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
     rules.retain(|rule| matches!(rule.objects, IndexedObjects::Vertices(_)));
     rules.sort_by(|a, b| a.name.cmp(&b.name));
     let mut rows = Rows::new();
-    for rule in &rules {
+    for rule in rules.iter().filter(|rule| !is_later_part(rule)) {
         let (_, label, keys) = about(rule, call.graph());
-        let shown = format!(":{label}({})", keys.join(","));
+        let labels: Vec<String> =
+            parts(&rules, &rule.name).into_iter().map(|part| about(part, call.graph()).1).collect();
+        let keys_shown = keys.join(",");
+        let (label, shown) = match labels.len() {
+            0 | 1 => (Value::from(label.as_str()), format!(":{label}({keys_shown})")),
+            _ => {
+                let shown = format!(":[{}],({keys_shown})", labels.join(", "));
+                (Value::list(labels), shown)
+            }
+        };
         let mut row = |status: &str, of: &str, progress: f64, [size, distinct]: [u64; 2]| {
             let share = if size == 0 { 0.0 } else { distinct as f64 / size as f64 };
             rows.push(vec![
                 shown.as_str().into(),
-                label.as_str().into(),
+                label.clone(),
                 Value::list(keys.iter().map(String::as_str)),
                 status.into(),
                 of.into(),

@@ -47,7 +47,8 @@ impl Place {
             place.digits = Some(number(&mut rest)?);
         }
         place.conversion = rest.chars().next()?;
-        Some((place, &rest[place.conversion.len_utf8()..]))
+        let behind = &rest[place.conversion.len_utf8()..];
+        Some((place, behind))
     }
 
     /// A value as it stands there; `None` if it cannot.

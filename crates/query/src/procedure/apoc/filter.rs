@@ -206,11 +206,17 @@ pub(super) struct Ends {
 impl Ends {
     /// What the lists of nodes say of a node, which the label filter has looked at.
     pub(super) fn verdict(&self, node: VertexId, found: Verdict) -> Verdict {
-        let Verdict { mut returned, mut passed } = found;
+        let Verdict { returned, passed } = found;
         if self.denied.contains(&node) || !(self.allowed.is_empty() || self.allowed.contains(&node))
         {
             return Verdict { returned: false, passed: false };
         }
+        self.verdict_of_start(node, Verdict { returned, passed })
+    }
+
+    /// The same of a start that is not filtered: only what ends a path counts.
+    pub(super) fn verdict_of_start(&self, node: VertexId, found: Verdict) -> Verdict {
+        let Verdict { mut returned, mut passed } = found;
         if !self.ends.is_empty() || !self.terminators.is_empty() {
             returned &= self.ends.contains(&node) || self.terminators.contains(&node);
         }

@@ -9,7 +9,7 @@ use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, Lists, Value, ValueM
 use super::args::{self, edge_value, failed, flag, integer, rows_of};
 use super::filter::{Ends, Filter, Types, Uniqueness, Verdict};
 use super::{Entry, Mode, StreamEntry};
-use crate::procedure::{CallContext, Chunk, RowBatch, RowSource, Rows};
+use crate::procedure::{CallContext, Chunk, RowBatch, RowSource};
 use crate::query_error::QueryError;
 
 const R: Mode = Mode::Read;
@@ -327,7 +327,8 @@ fn verdict(call: &CallContext<'_>, of: &Search, step: &Step) -> Result<Verdict, 
     let found = of.filter.verdict(call.graph(), &labels.items, step.depth);
     if step.depth == 0 && !of.filter.of_start {
         // The lists of nodes say what is returned, but not whether the search begins.
-        return Ok(Verdict { passed: true, ..of.ends.verdict(step.node, found) });
+        let allowed = of.ends.verdict_of_start(step.node, found);
+        return Ok(Verdict { passed: true, ..allowed });
     }
     Ok(of.ends.verdict(step.node, found))
 }

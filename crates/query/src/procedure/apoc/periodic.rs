@@ -104,6 +104,7 @@ fn action(text: &str, columns: &[&str], mode: &str) -> (String, bool) {
 
 fn iterate(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
     let name = "apoc.periodic.iterate";
+    call.needs_transactions(name)?;
     let began = Instant::now();
     let rows_text = args::text(name, "cypherIterate", &arguments[0])?;
     let text = args::text(name, "cypherAction", &arguments[1])?;
@@ -227,6 +228,7 @@ impl Batch<'_> {
 
 fn commit(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
     let name = "apoc.periodic.commit";
+    call.needs_transactions(name)?;
     let began = Instant::now();
     let text = args::text(name, "the statement", &arguments[0])?;
     if !text.to_lowercase().contains("limit") {

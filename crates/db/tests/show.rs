@@ -458,7 +458,8 @@ fn names_are_made_by_procedures_where_a_query_may_write() {
     let named = format!("{shown} AND name STARTS WITH 'db.' RETURN collect(name)");
     assert_eq!(
         rows(&db, &named),
-        ["['db.createLabel', 'db.createProperty', 'db.createRelationshipType']"]
+        ["['db.create.setNodeVectorProperty', 'db.create.setRelationshipVectorProperty', \
+          'db.createLabel', 'db.createProperty', 'db.createRelationshipType']"]
     );
     // All others are APOC's, and algorithms that write what they found, or keep it up to date.
     let others = format!(

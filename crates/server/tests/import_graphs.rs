@@ -50,7 +50,7 @@ fn scripts_of_apoc_run() {
         let left = "MATCH (n:`UNIQUE IMPORT LABEL`) RETURN count(n)";
         assert_eq!(run(folder, &["shell", db, "-c", left]), "count(n)\n0\n");
         let rules = "SHOW INDEXES YIELD type WHERE type <> 'LOOKUP' RETURN count(*)";
-        assert_eq!(run(folder, &["shell", db, "-c", rules]), "count(*)\n5\n");
+        assert_eq!(run(folder, &["shell", db, "-c", rules]), "count(*)\n6\n");
     }
 }
 
@@ -61,13 +61,19 @@ fn exports_as_one_file_come_back() {
     let folder = folder.path();
     run(folder, &["import", "db", &data("apoc.cypher")]);
     let said = run(folder, &["export", "db", "g.cypher"]);
-    assert!(said.contains("4 vertices, 4 edges, 5 constraints and indexes"), "{said}");
+    assert!(said.contains("4 vertices, 4 edges, 6 constraints and indexes"), "{said}");
     let said = run(folder, &["export", "db", "g.graphml"]);
     assert!(said.contains("GraphML has no place for them"), "{said}");
     run(folder, &["import", "c", "g.cypher"]);
     run(folder, &["import", "d", "g.graphml"]);
     std::fs::rename(folder.join("g.graphml"), folder.join("g.xml")).unwrap();
     run(folder, &["import", "e", "g.xml"]);
+    // Full-text indexes, too.
+    let rules = "SHOW INDEXES YIELD name, type, labelsOrTypes, properties, options \
+                 WHERE type <> 'LOOKUP' RETURN * ORDER BY name";
+    let listed = run(folder, &["shell", "db", "-c", rules]);
+    assert!(listed.contains("FULLTEXT"), "{listed}");
+    assert_eq!(run(folder, &["shell", "c", "-c", rules]), listed);
     let before = run(folder, &["shell", "db", "-c", ALL]);
     for db in ["c", "d", "e"] {
         assert_eq!(run(folder, &["shell", db, "-c", ALL]), before, "{db}");

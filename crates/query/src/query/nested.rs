@@ -35,10 +35,7 @@ impl CallContext<'_> {
         sink: &mut dyn Sink,
     ) -> Result<(), QueryError> {
         let mut cx = self.nested(parameters);
-        let plan = plan_nested(text, parameters, &cx)?;
-        if plan.writes() {
-            return Err(refusal("one that changes the graph"));
-        }
+        let plan = plan_nested(text, parameters, &cx, Texts::Read)?;
         plan.drive_nested(&mut cx, sink)
     }
 
@@ -89,24 +86,42 @@ impl Sink for Collected {
     }
 }
 
+/// The texts that a procedure may run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Texts {
+    /// Those that only read.
+    Read,
+    /// Those that change the graph, too.
+    Write,
+}
+
 /// The plan of a text that runs inside of the statement whose state is `cx`.
 fn plan_nested(
     text: &str,
     parameters: &ValueMap,
     cx: &Exec<'_>,
+    texts: Texts,
 ) -> Result<Arc<Prepared>, QueryError> {
+    let fits = |plan: &Prepared| match texts == Texts::Read && plan.writes() {
+        true => Err(refusal("one that changes the graph")),
+        false => Ok(()),
+    };
     if cx.nesting > NESTING_MAX {
         let message = format!("{NESTING_MAX} queries stand one inside of the other, and more");
         return Err(QueryError::runtime(ErrorKind::NotSupported, "NestedTooDeep", message));
     }
     let plan = match cx.nested_plans.get(text) {
-        Some(plan) => Arc::clone(plan),
+        Some(plan) => {
+            fits(plan)?;
+            Arc::clone(plan)
+        }
         None => {
             if let Some(host) = cx.host {
                 host.admit(text)?;
             }
             let plan = prepare(text, cx.graph(), cx.procedures)?;
             plan.check_nested(cx)?;
+            fits(&plan)?;
             if let Some(host) = cx.host {
                 host.allow(&plan)?;
             }
@@ -125,7 +140,7 @@ impl Exec<'_> {
         parameters: &ValueMap,
     ) -> Result<Arc<Prepared>, QueryError> {
         self.nesting += 1;
-        let plan = plan_nested(text, parameters, self);
+        let plan = plan_nested(text, parameters, self, Texts::Write);
         self.nesting -= 1;
         let plan = plan?;
         if self.nested_plans.len() < NESTED_PLANS_MAX {

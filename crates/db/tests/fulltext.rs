@@ -218,10 +218,12 @@ fn options_of_a_query() {
     assert_eq!(count(", {skip: 2995, limit: 7}", "word"), Value::Int(5));
     assert_eq!(count(", {skip: 4000}", "word"), Value::Int(0));
     assert_eq!(count(", {limit: 0}", "word"), Value::Int(0));
+    assert_eq!(count(", {skip: 2995.0, limit: 7.0}", "word"), Value::Int(5));
     assert_eq!(count(", {analyzer: 'whitespace'}", "Word"), Value::Int(0));
     assert_eq!(count(", {analyzer: null}", "Word"), Value::Int(3000));
     for (options, message) in [
         ("{limit: -1}", "0 or more"),
+        ("{limit: 1.5}", "0 or more"),
         ("{analyzer: 'x'}", "no analyzer `x`"),
         ("{top: 1}", "there are skip, limit, analyzer"),
     ] {
@@ -283,8 +285,8 @@ fn an_index_of_several_labels_is_one_to_all_who_list_it() {
     let create = "CREATE FULLTEXT INDEX ft FOR (n:Doc|Other) ON EACH [n.t, n.tags]";
     session.run(create, &[]).unwrap();
     session.run("CALL db.awaitIndex('ft', 60)", &[]).unwrap();
-    let listed = "CALL apoc.schema.nodes() YIELD name, label, properties, type, indexName \
-                  RETURN name, label, properties, type, indexName";
+    let listed = "CALL apoc.schema.nodes() YIELD name, label, properties, type, userDescription \
+                  RETURN name, label, properties, type, userDescription";
     let wanted = "':[Doc, Other],(t,tags)' | ['Doc', 'Other'] | ['t', 'tags'] | 'FULLTEXT' | 'ft'";
     let found = rows(&session, listed);
     assert_eq!(found, [wanted]);

@@ -143,6 +143,8 @@ impl Options {
         for (key, value) in map.iter() {
             let count = || match value {
                 Value::Int(n) if *n >= 0 => Ok(usize::try_from(*n).unwrap_or(usize::MAX)),
+                // Every number of a client in JavaScript is one.
+                Value::Float(n) if *n >= 0.0 && n.fract() == 0.0 => Ok(*n as usize),
                 other => invalid(format!(
                     "the option `{key}` cannot be {}: it is an INTEGER, 0 or more",
                     describe(other)

@@ -65,7 +65,7 @@ async def nodes_and_edges():
     await store.upsert_node("Alice", {**node("Alice"), "description": "changed"})
     equal(counts()[1], {"DIRECTED": len(EDGES)}, "edges")
     equal(value("MATCH (n:notes) RETURN count(n)"), len(ENTITIES), "nodes")
-    equal(value("MATCH (n:notes:person) RETURN count(n)"), 3, "labels of the types")
+    equal(value("MATCH (n:notes {entity_type: 'person'}) RETURN count(n)"), 3, "people")
     equal((await store.get_node("Alice"))["description"], "changed", "node")
     equal(await store.get_node("Nobody"), None, "no node")
     equal((await store.has_node("Bob"), await store.has_node("Nobody")), (True, False), "has a node")

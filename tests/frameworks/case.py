@@ -113,7 +113,7 @@ def run(name):
             else:
                 function()
         except Exception as error:
-            if fails and re.search(errors or "", f"{error!r} {error.__cause__!r}"):
+            if fails and re.search(errors or "", f"{error} {error!r} {error.__cause__}", re.S):
                 ignored += 1
                 print(f"test {title} ... ignored, fails as expected: {fails}", flush=True)
             else:

@@ -19,7 +19,7 @@ target=${CARGO_TARGET_DIR:-$root/target}
 cases=$root/tests/frameworks
 NAMES=(graphiti langchain mcp lightrag graphrag mem0 cognee llamaindex haystack)
 # Seconds that one framework may take.
-SECONDS_MAX=600
+SECONDS_MAX=${FRAMEWORKS_SECONDS:-120}
 
 telar=$target/debug/telar
 if [[ ${1:-} == */* ]]; then

@@ -75,7 +75,7 @@ fetched() {
         cp "$pins" "$folder/installed"
         return 0
     fi
-    if grep -Eiq 'name resolution|network is unreachable|Connection refused' "$output"; then
+    if grep -Eiq 'name resolution|name or service not known|network is unreachable|connection refused' "$output"; then
         printf 'skipped: %s: it is not installed and there is no network\n' "$1"
         return 1
     fi

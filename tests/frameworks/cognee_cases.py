@@ -50,7 +50,8 @@ def people():
             Person(id=id_of(EVE), name="Eve"), City(id=id_of(OSLO), name="Oslo")]
 
 
-EDGES = [(*ids(ADA, BOB), "knows", {"weights": {"trust": 0.5, "age": 2}, "tags": ["a", "b"], "edge_text": "knows well"}),
+EDGES = [(*ids(ADA, BOB), "knows",
+          {"weights": {"trust": 0.5, "age": 2}, "tags": ["a", "b"], "edge_text": "knows well"}),
          (*ids(BOB, OSLO), "lives_in", {}), (*ids(ADA, OSLO), "born_in", {"year": 1815})]
 
 
@@ -184,8 +185,9 @@ async def subgraphs():
 @case
 async def document_subgraph():
     adapter = await opened()
-    rows("CREATE (d:TextDocument {id: 'd'})<-[:is_part_of]-(c:DocumentChunk {id: 'c'})-[:contains]->(e:Entity {id: 'e'})"
-         "-[:is_a]->(t:EntityType {id: 't'}), (c)<-[:made_from]-(:TextSummary {id: 's'}), "
+    rows("CREATE (d:TextDocument {id: 'd'})<-[:is_part_of]-(c:DocumentChunk {id: 'c'}), "
+         "(c)-[:contains]->(e:Entity {id: 'e'})-[:is_a]->(t:EntityType {id: 't'}), "
+         "(c)<-[:made_from]-(:TextSummary {id: 's'}), "
          "(:PdfDocument {id: 'p'})<-[:is_part_of]-(:DocumentChunk {id: 'c2'})-[:contains]->(f:Entity {id: 'f'}), "
          "(c)-[:contains]->(f), (f)-[:is_a]->(t)")
     found = await adapter.get_document_subgraph("d")

@@ -8,7 +8,7 @@ from case import (DATABASE, PASSWORD, URI, USER, VECTOR_INDEX, VECTOR_INDEX_ERRO
 from neo4j_graphrag.components.kg_writer import Neo4jWriter
 from neo4j_graphrag.components.neo4j_reader import Neo4jChunkReader
 from neo4j_graphrag.components.resolver import FuzzyMatchResolver, SinglePropertyExactMatchResolver
-from neo4j_graphrag.components.types import LexicalGraphConfig, Neo4jGraph, Neo4jNode, Neo4jRelationship
+from neo4j_graphrag.components.types import Neo4jGraph, Neo4jNode, Neo4jRelationship
 from neo4j_graphrag.embeddings import Embedder
 from neo4j_graphrag.exceptions import Text2CypherRetrievalError
 from neo4j_graphrag.experimental.pipeline.kg_builder import SimpleKGPipeline
@@ -87,7 +87,7 @@ async def knowledge_graph_pipeline():
     nodes, relationships = counts()
     equal(nodes, {"Chunk:__KGBuilder__": 1, "Document:__KGBuilder__": 1, "House:__Entity__:__KGBuilder__": 1,
                   "Person:__Entity__:__KGBuilder__": 3, "Planet:__Entity__:__KGBuilder__": 1}, "nodes")
-    equal(relationships, {"FROM_CHUNK": 5, "FROM_DOCUMENT": 1, "HEIR_OF": 1, "PARENT_OF": 2, "RULES": 1}, "relationships")
+    equal(relationships, {"FROM_CHUNK": 5, "FROM_DOCUMENT": 1, "HEIR_OF": 1, "PARENT_OF": 2, "RULES": 1}, "edges")
     equal(rows("MATCH (a:__Entity__)-[r]->(b:__Entity__) RETURN a.name, type(r), properties(r), b.name "
                "ORDER BY a.name, type(r)"), [
         ["House Atreides", "RULES", {"since": 0}, "Caladan"], ["Jessica", "PARENT_OF", {}, "Paul"],
@@ -107,7 +107,7 @@ async def pipeline_without_resolution():
         await built(connected, perform_entity_resolution=False)
         nodes, relationships = counts()
         equal(nodes["Person:__Entity__:__KGBuilder__"], 4, "people")
-        equal(relationships, {"FROM_CHUNK": 7, "FROM_DOCUMENT": 1, "HEIR_OF": 1, "PARENT_OF": 3, "RULES": 2}, "relationships")
+        equal(relationships, {"FROM_CHUNK": 7, "FROM_DOCUMENT": 1, "HEIR_OF": 1, "PARENT_OF": 3, "RULES": 2}, "edges")
         chunks = await Neo4jChunkReader(connected, neo4j_database=DATABASE, fetch_embeddings=True).run()
     equal([(chunk.text, chunk.index, len(chunk.metadata["embedding"])) for chunk in chunks.chunks], [(TEXT, 0, 64)],
           "chunks that are read")

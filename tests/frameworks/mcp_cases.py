@@ -42,8 +42,8 @@ async def memory_tools():
     async with driver() as connected:
         memory = Neo4jMemory(connected)
         await memory.create_fulltext_index()
-        equal(rows("SHOW FULLTEXT INDEXES YIELD name, labelsOrTypes AS labels, properties "
-                   "RETURN name, labels, properties"), [["search", ["Memory"], ["name", "type", "observations"]]], "index")
+        index = rows("SHOW FULLTEXT INDEXES YIELD name, labelsOrTypes AS of, properties RETURN name, of, properties")
+        equal(index, [["search", ["Memory"], ["name", "type", "observations"]]], "index")
         async with Client(memory_server(memory)) as client:
             async def call(tool, **arguments):
                 return answer(await client.call_tool(tool, arguments))

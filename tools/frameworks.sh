@@ -56,7 +56,7 @@ start() {
         "$telar" serve "$scratch/$1.telar" --bolt 127.0.0.1:0 --no-http >"$log" 2>&1 &
     server=$!
     for ((waited = 0; waited < 300; waited++)); do
-        address=$(grep -o 'bolt://[0-9.:]*' "$log" | head -n 1 | sed 's#bolt://##') || true
+        address=$(grep -o 'bolt://[0-9.:]*' "$log" 2>/dev/null | head -n 1 | sed 's#bolt://##') || true
         if [[ -n $address ]]; then return; fi
         if ! kill -0 "$server" 2>/dev/null; then break; fi
         sleep 0.1

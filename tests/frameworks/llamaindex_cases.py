@@ -207,7 +207,7 @@ def with_indexes():
 
 @case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
 def vectors_without_filters():
-    store = filled()
+    store = filled(create_indexes=True)
     found, _ = store.vector_query(VectorStoreQuery(query_embedding=embed("Logan"), similarity_top_k=1))
     equal([node.name for node in found], ["Logan"], "nearest")
 

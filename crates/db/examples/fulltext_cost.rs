@@ -1,4 +1,4 @@
-//! What a full-text index costs: `cargo run --release -p telar-db --example fulltext_cost 200000`.
+//! The cost of a full-text index: `cargo run --release -p telar-db --example fulltext_cost 200000`.
 //!
 //! Documents are of 20 words, drawn by Zipf's law from 50,000. Prints the time to build the index,
 //! its memory for each byte of text, the time of a commit of one document with the index and

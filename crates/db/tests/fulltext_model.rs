@@ -22,7 +22,7 @@ const WORDS: [&str; 5] = ["aa", "ab", "ba", "bb", "cc"];
 const FIELDS: [&str; 2] = ["p", "q"];
 const LABELS: [&str; 3] = ["A", "B", "C"];
 
-/// What a query is, for the evaluator.
+/// A query, as the evaluator has it.
 #[derive(Debug, Clone, Copy)]
 enum Query {
     Term(Option<usize>, &'static str),
@@ -128,7 +128,7 @@ fn compare(state: &State, past: &str, run: &mut Run<'_>) {
 #[derive(Debug, Clone)]
 enum Step {
     Create(Document),
-    /// Of one of the nodes, the text of a field.
+    /// The text of a field of one of the nodes.
     Set(usize, usize, Vec<&'static str>),
     Label(usize, &'static str, bool),
     Delete(usize),

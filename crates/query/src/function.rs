@@ -41,8 +41,8 @@ use crate::error::{Detail, EvalError};
 /// How a function is computed.
 pub type Eval = fn(&[Value], &Context) -> Result<Value, EvalError>;
 
-/// How a function is computed of whole columns of so many rows; `None` if it is to be computed row
-/// by row.
+/// The computation of a function on whole columns of so many rows; `None` if it is to be computed
+/// row by row.
 pub type EvalColumn = fn(&[&Column], usize) -> Option<Result<Column, EvalError>>;
 
 /// One function of Cypher.

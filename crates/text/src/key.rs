@@ -56,7 +56,7 @@ pub fn fingerprint<'t>(texts: impl IntoIterator<Item = &'t str>) -> Fingerprint 
     first
 }
 
-/// What a key says.
+/// The content of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entry<'k> {
     /// A term occurs in a field.

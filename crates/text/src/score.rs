@@ -3,7 +3,7 @@
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// What a snapshot says of a field.
+/// Statistics of a field at a snapshot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Documents that have a term in the field.
@@ -46,7 +46,7 @@ pub fn length(norm: u8) -> u32 {
     above.saturating_add(EXACT)
 }
 
-/// How much a term says, by the documents that have it.
+/// The weight of a term, by the documents that have it.
 #[must_use]
 pub fn idf(documents: u64, with_term: u64) -> f32 {
     let (n, df) = (documents as f64, with_term as f64);

@@ -84,7 +84,7 @@ pub(crate) struct Definition {
     pub(crate) target: IndexTarget,
     pub(crate) properties: Vec<PropertyKeyId>,
     pub(crate) kind: SchemaKind,
-    /// Of a full-text index, and of no other.
+    /// Settings of a full-text index; no other has any.
     pub(crate) words: Option<Box<Words>>,
 }
 

@@ -18,11 +18,11 @@ pub(crate) struct Totals(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
-    /// What commits changed: timestamp, and the difference by field.
+    /// The changes of commits: timestamp, and the difference by field.
     log: Vec<(u64, Counted)>,
     /// Nothing is noted of commits up to this one.
     from: u64,
-    /// What was counted, and at which commit.
+    /// The last count, and its commit.
     counted: Option<(u64, Counted)>,
 }
 
@@ -82,7 +82,7 @@ impl Totals {
         }
     }
 
-    /// What is known of a commit.
+    /// The totals at a commit, if they are known.
     pub(crate) fn at(&self, ts: u64) -> Option<Counted> {
         self.0.lock().at(ts)
     }

@@ -15,7 +15,7 @@ pub enum Floats<'b> {
 }
 
 impl Floats<'_> {
-    /// How many there are.
+    /// Number of numbers.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -159,7 +159,7 @@ impl FloatBlock {
         self.length
     }
 
-    /// How many lists there are.
+    /// Number of lists.
     #[must_use]
     pub fn count(&self) -> usize {
         self.numbers().len() / self.length
@@ -205,7 +205,7 @@ impl FloatBlock {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FloatLists {
     blocks: Vec<Arc<FloatBlock>>,
-    /// Of each row its block, and the list in there.
+    /// The block of each row, and the list in there.
     places: Nullable<(u32, u32)>,
 }
 

@@ -366,11 +366,14 @@ impl Column {
             return found;
         }
         if columns.iter().all(|column| matches!(column, Self::FloatLists(_))) {
-            let mut all = Self::FloatLists(FloatLists::default());
+            let mut all = FloatLists::default();
             for (at, row) in picks {
-                all.append(&columns[*at as usize].gather(&[*row]));
+                match columns[*at as usize] {
+                    Self::FloatLists(lists) => all.push_from(lists, *row as usize),
+                    _ => unreachable!("INVARIANT: all were tested"),
+                }
             }
-            return all;
+            return Self::FloatLists(all);
         }
         if columns.iter().all(|column| matches!(column, Self::Packed(_))) {
             let text = |(at, row): &(u32, u32)| match columns[*at as usize] {

@@ -14,19 +14,8 @@ mod text;
 
 use telar_graph::Value;
 
-use super::{Eval, Function, args};
+use super::{Function, args};
 use crate::error::EvalError;
-
-const fn f(
-    name: &'static str,
-    category: &'static str,
-    arity: (usize, usize),
-    signature: &'static str,
-    description: &'static str,
-    eval: Eval,
-) -> Function {
-    Function::new(name, category, arity, signature, description, eval)
-}
 
 pub(super) fn all() -> [&'static [Function]; 5] {
     [coll::FUNCTIONS, convert::FUNCTIONS, date::FUNCTIONS, map::FUNCTIONS, text::FUNCTIONS]

@@ -12,7 +12,7 @@ use super::{Function, args};
 use crate::error::EvalError;
 use crate::watch;
 
-/// What is computed of two vectors of one length that is not 0.
+/// A similarity or distance of two vectors of one length that is not 0.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
     /// The function, as errors name it.
@@ -70,7 +70,7 @@ impl Measure {
             return (self.between)(a, b);
         }
         Err(EvalError::argument_value(format!(
-            "{}() expects two vectors of one dimension, found {} and {} numbers",
+            "{} expects two vectors of one dimension, found {} and {} numbers",
             self.function,
             a.len(),
             b.numbers.len()
@@ -79,8 +79,7 @@ impl Measure {
 
     /// The measure of two lists of numbers.
     pub(super) fn call(self, args: &[Value]) -> Result<f64, EvalError> {
-        let name = format!("{}()", self.function);
-        let (a, b) = (numbers(&name, &args[0])?, numbers(&name, &args[1])?);
+        let (a, b) = (numbers(self.function, &args[0])?, numbers(self.function, &args[1])?);
         self.of(Floats::F64(&a), Of::new(&b))
     }
 
@@ -93,14 +92,14 @@ impl Measure {
             _ => return None,
         };
         // Whichever comes first: neither a sum nor a distance asks for the order.
-        let name = format!("{}()", self.function);
+        let name = self.function;
         let packed = if let Column::FloatLists(packed) = other { Some(packed) } else { None };
         let all = || {
             let mut constant = None;
             if let Column::Same(value, _) = other
                 && !value.is_null()
             {
-                constant = Some(numbers(&name, value)?);
+                constant = Some(numbers(name, value)?);
             }
             let constant = constant.as_deref().map(Of::new);
             let row = |row: usize| {
@@ -114,7 +113,7 @@ impl Measure {
                 }
                 let numbers = match packed.and_then(|packed| packed.get(row)) {
                     Some(other) => other.to_f64(),
-                    None => numbers(&name, &other.get(row))?,
+                    None => numbers(name, &other.get(row))?,
                 };
                 self.of(list, Of::new(&numbers)).map(Some)
             };
@@ -131,7 +130,7 @@ impl Measure {
 macro_rules! measures {
     ($category:literal, $name:literal, $about:expr, $between:expr) => {{
         const MEASURE: $crate::function::vector::Measure =
-            $crate::function::vector::Measure { function: $name, between: $between };
+            $crate::function::vector::Measure { function: concat!($name, "()"), between: $between };
         $crate::function::Function::new(
             $name,
             $category,

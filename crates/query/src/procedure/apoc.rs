@@ -23,58 +23,12 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 
-use super::{CallContext, Field, Mode, Procedure, Procedures, RowSource, Rows, known};
+use super::show::Shown;
+use super::{CallContext, Field, Mode, Procedures, RowSource, Rows, known};
 use crate::query_error::QueryError;
 
 type Run = fn(&mut CallContext<'_>, &[Value]) -> Result<Rows, QueryError>;
 type Stream = fn(&mut CallContext<'_>, &[Value]) -> Result<Box<dyn RowSource>, QueryError>;
-
-/// How a procedure is run.
-#[derive(Clone, Copy)]
-enum Code {
-    /// All rows at once.
-    Rows(Run),
-    /// Rows as they are asked for.
-    Stream(Stream),
-}
-
-/// A procedure that is a function of its arguments and the statement.
-struct Apoc {
-    description: &'static str,
-    arguments: Vec<Field>,
-    columns: Vec<Field>,
-    mode: Mode,
-    code: Code,
-}
-
-impl Procedure for Apoc {
-    fn arguments(&self) -> &[Field] {
-        &self.arguments
-    }
-
-    fn columns(&self) -> &[Field] {
-        &self.columns
-    }
-
-    fn description(&self) -> &str {
-        self.description
-    }
-
-    fn mode(&self) -> Mode {
-        self.mode
-    }
-
-    fn run(
-        &self,
-        call: &mut CallContext<'_>,
-        arguments: &[Value],
-    ) -> Result<Box<dyn RowSource>, QueryError> {
-        match self.code {
-            Code::Rows(run) => run(call, arguments).map(known),
-            Code::Stream(stream) => stream(call, arguments),
-        }
-    }
-}
 
 /// One entry of the lists: name, mode, arguments, columns, description, code. Arguments are
 /// written `name TYPE`, and `name TYPE = {}` or `= []` if they may be left out.
@@ -118,14 +72,13 @@ pub(super) fn add(procedures: &mut Procedures) {
         periodic::PROCEDURES,
         load::PROCEDURES,
     ];
-    let mut put = |name, mode, arguments, columns, description, code| {
-        let (arguments, columns) = (fields(arguments), fields(columns));
-        procedures.add(name, Arc::new(Apoc { description, arguments, columns, mode, code }));
-    };
+    let mut put = |name, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, run) in lists.concat() {
-        put(name, mode, arguments, columns, description, Code::Rows(run));
+        let run =
+            move |call: &mut CallContext<'_>, arguments: &[Value]| run(call, arguments).map(known);
+        put(name, Shown::of(mode, description, fields(arguments), fields(columns), run));
     }
     for (name, mode, arguments, columns, description, stream) in paths::STREAMS {
-        put(name, *mode, arguments, columns, description, Code::Stream(*stream));
+        put(name, Shown::of(*mode, description, fields(arguments), fields(columns), *stream));
     }
 }

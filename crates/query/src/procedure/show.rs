@@ -29,7 +29,8 @@ use crate::schema::{
 pub(crate) use servers::{databases, servers};
 
 type Returned = Result<Rows, QueryError>;
-type Run = dyn Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync;
+type Source = Result<Box<dyn RowSource>, QueryError>;
+type Run = dyn Fn(&mut CallContext<'_>, &[Value]) -> Source + Send + Sync;
 
 /// A procedure that is a function.
 pub(crate) struct Shown {
@@ -56,8 +57,21 @@ impl Shown {
         run: impl Fn(&CallContext<'_>, &[Value]) -> Returned + Send + Sync + 'static,
     ) -> Self {
         let columns: Vec<Field> = columns.iter().map(|(name, of)| Field::new(name, of)).collect();
-        let default_columns = columns.len();
-        let (mode, run) = (Mode::Read, Box::new(run));
+        let run =
+            move |call: &mut CallContext<'_>, arguments: &[Value]| run(call, arguments).map(known);
+        Self::of(Mode::Read, description, arguments, columns, run)
+    }
+
+    /// A procedure of any mode, which may change what its mode lets it, and whose rows may come as
+    /// they are asked for.
+    pub(super) fn of(
+        mode: Mode,
+        description: &'static str,
+        arguments: Vec<Field>,
+        columns: Vec<Field>,
+        run: impl Fn(&mut CallContext<'_>, &[Value]) -> Source + Send + Sync + 'static,
+    ) -> Self {
+        let (default_columns, run) = (columns.len(), Box::new(run));
         Self { description, arguments, columns, default_columns, mode, run }
     }
 
@@ -101,7 +115,7 @@ impl Procedure for Shown {
         call: &mut CallContext<'_>,
         arguments: &[Value],
     ) -> Result<Box<dyn RowSource>, QueryError> {
-        (self.run)(call, arguments).map(known)
+        (self.run)(call, arguments)
     }
 }
 

@@ -89,9 +89,9 @@ impl Sink for Collected {
 /// The texts that a procedure may run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Texts {
-    /// Those that only read.
+    /// Texts that only read.
     Read,
-    /// Those that change the graph, too.
+    /// Texts that change the graph, too.
     Write,
 }
 

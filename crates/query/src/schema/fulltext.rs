@@ -34,7 +34,7 @@ pub(crate) struct CreateFulltext {
     pub(crate) options: Option<Expr>,
 }
 
-/// What the options say.
+/// The options of a call.
 #[derive(Debug, Default)]
 struct Config {
     analyzer: Analyzer,

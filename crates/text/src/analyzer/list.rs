@@ -8,7 +8,7 @@ use super::stop::{CJK, ENGLISH, NONE};
 /// Name of the analyzer of an index that names none, as in Neo4j.
 pub const DEFAULT: &str = "standard-no-stop-words";
 
-/// How text is cut into words.
+/// The way in which text is cut into words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tokenizer {
     /// Words as Unicode divides text (UAX #29).
@@ -27,7 +27,7 @@ pub(super) enum Tokenizer {
     Links { urls: bool, emails: bool },
 }
 
-/// What an analyzer is made of, in the order in which it is applied.
+/// The parts of an analyzer, in the order in which they are applied.
 #[derive(Debug)]
 pub(super) struct Recipe {
     pub(super) tokenizer: Tokenizer,

@@ -10,7 +10,7 @@ pub(super) const ENGLISH: &[&str] = &[
     "they", "this", "to", "was", "will", "with",
 ];
 
-/// Those of `CJKAnalyzer`.
+/// Stop words of `CJKAnalyzer`.
 pub(super) const CJK: &[&str] = &[
     "a", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no",
     "not", "of", "on", "or", "s", "such", "t", "that", "the", "their", "then", "there", "these",

@@ -19,7 +19,7 @@ pub use parser::parse;
 /// Deepest nesting of parentheses.
 pub const DEPTH_MAX: usize = 100;
 
-/// How a clause of several takes part.
+/// The part that a clause plays among several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Occur {
     /// It adds to the score.
@@ -41,7 +41,7 @@ pub struct Clause {
     pub node: Node,
 }
 
-/// What a clause seeks.
+/// The sought part of a clause.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Node {
     /// Words, divided by the analyzer: those of one term, or of several in a row.

@@ -41,7 +41,7 @@ fn texts_of(value: &Value) -> Option<SmallVec<[&str; 1]>> {
     }
 }
 
-/// How the words of an index are found.
+/// The way in which the words of an index are found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Words {
     pub(crate) analyzer: Analyzer,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use telar_graph::Value;
 
-use super::{args, f, flag, int_or};
+use super::{args, flag, int_or};
 use crate::error::EvalError;
 use crate::function::{Context, Eval, Function};
 use crate::watch::{self, sizes};
@@ -20,7 +20,7 @@ const fn on(
     description: &'static str,
     eval: Eval,
 ) -> Function {
-    f(name, L, arity, signature, description, eval)
+    Function::new(name, L, arity, signature, description, eval)
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use telar_graph::Value;
 
-use super::{args, f, json, text_or};
+use super::{args, json, text_or};
 use crate::error::EvalError;
 use crate::function::{Eval, Function, lookup};
 
@@ -17,7 +17,7 @@ const fn on(
     description: &'static str,
     eval: Eval,
 ) -> Function {
-    f(name, "Scalar", arity, signature, description, eval)
+    Function::new(name, "Scalar", arity, signature, description, eval)
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -75,7 +75,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "A map as it is.",
         |args, _| Ok(Value::Map(Arc::new(args::map("apoc.convert.toMap()", &args[0])?.clone()))),
     ),
-    f(
+    Function::new(
         "apoc.create.uuid",
         "Scalar",
         (0, 0),

@@ -7,7 +7,7 @@ use jiff::tz::{Offset, TimeZone};
 use jiff::{Timestamp, Zoned};
 use telar_graph::Value;
 
-use super::{args, f, text_or};
+use super::{args, text_or};
 use crate::error::EvalError;
 use crate::function::{Eval, Function};
 
@@ -43,7 +43,7 @@ const fn on(
     description: &'static str,
     eval: Eval,
 ) -> Function {
-    f(name, "Temporal", arity, signature, description, eval)
+    Function::new(name, "Temporal", arity, signature, description, eval)
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

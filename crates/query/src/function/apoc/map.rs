@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use telar_graph::{Value, ValueMap};
 
-use super::{args, f, flag, list_or_empty, text_or};
+use super::{args, flag, list_or_empty, text_or};
 use crate::error::EvalError;
 use crate::function::{Eval, Function};
 use crate::watch;
@@ -18,7 +18,7 @@ const fn on(
     description: &'static str,
     eval: Eval,
 ) -> Function {
-    f(name, "Map", arity, signature, description, eval)
+    Function::new(name, "Map", arity, signature, description, eval)
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[

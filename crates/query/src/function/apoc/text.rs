@@ -5,7 +5,7 @@ use regex_automata::meta::Regex;
 use telar_graph::Value;
 use unicode_normalization::UnicodeNormalization;
 
-use super::{args, f, int_or, json, list_or_empty, text_or};
+use super::{args, int_or, json, list_or_empty, text_or};
 use crate::error::EvalError;
 use crate::function::{Eval, Function};
 use crate::ops::CompiledRegex;
@@ -20,7 +20,7 @@ const fn on(
     description: &'static str,
     eval: Eval,
 ) -> Function {
-    f(name, "String", arity, signature, description, eval)
+    Function::new(name, "String", arity, signature, description, eval)
 }
 
 pub(super) static FUNCTIONS: &[Function] = &[
@@ -380,7 +380,7 @@ fn replace(function: &str, arguments: &[Value]) -> Found {
 /// A part of a replacement.
 enum Piece {
     Char(char),
-    /// What a group of the pattern has found.
+    /// The text that a group of the pattern has found.
     Group(usize),
 }
 

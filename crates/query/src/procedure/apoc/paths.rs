@@ -48,7 +48,7 @@ pub(super) const PROCEDURES: &[Entry] = &[
     ),
 ];
 
-/// Those whose rows are made as they are asked for.
+/// Procedures whose rows are made as they are asked for.
 pub(super) const STREAMS: &[StreamEntry] = &[
     (
         "apoc.path.expand",

@@ -34,11 +34,7 @@ pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
 }
 
 /// Chooses links among candidates (RobustPrune, DiskANN algorithm 2).
-fn choose(
-    neighbours: &Neighbours,
-    candidates: &mut Vec<Met>,
-    scratch: &mut Scratch,
-) -> Vec<u32> {
+fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scratch) -> Vec<u32> {
     candidates.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot.cmp(&b.slot)));
     candidates.dedup_by_key(|met| met.slot);
     let degree = neighbours.shape.degree as usize;

@@ -47,12 +47,14 @@ pub enum IndexedObject {
 }
 
 /// What [`View::nearest`] has given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Nearest {
     /// Every object of the index.
     All,
-    /// Those that may be near.
-    Some,
+    /// Nearly every one whose vector is this near, by the square of the distance, of vectors of
+    /// length 1 where angles are compared. Others may be among those given, and others that are as
+    /// near as they are not.
+    Within(f32),
     /// None, or not enough: the caller reads the objects.
     Unknown,
 }
@@ -322,7 +324,7 @@ pub trait View {
     }
 
     /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of them
-    /// more than once: nearly all of the nearest `effort` ones, and others. An edge exists in this
+    /// more than once: `effort` of the nearest ones, as far as they are there, and others. An edge exists in this
     /// view; a vertex may not, or lack the label, and the vector of either may be another one, or
     /// none: the caller reads them, and ranks by that. `f` must not read the graph. A graph that
     /// keeps no such index says [`IndexUnavailable`](crate::IndexUnavailable).

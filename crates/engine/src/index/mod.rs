@@ -625,3 +625,7 @@ impl Indexes {
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod load_tests;
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod near_tests;

@@ -45,7 +45,7 @@ use crate::graph::Graph;
 
 /// So many numbers of vectors are compared one by one, without a graph; each vector costs some more
 /// to read.
-const COMPARED_MAX: u64 = 1 << 20;
+const COMPARED_MAX: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 const READ_NUMBERS: u64 = 64;
 /// Numbers of a vector where the index does not say.
 const USUAL_DIMENSIONS: u16 = 512;
@@ -63,7 +63,7 @@ const STEP_BLOCKS: usize = 8;
 /// So many blocks are added by several threads.
 const PARALLEL_BLOCKS: usize = 64;
 /// Slots beside those in use before a graph is made anew.
-const SPARE_SLOTS: u64 = 4096;
+const SPARE_SLOTS: u64 = if cfg!(test) { 256 } else { 4096 };
 
 /// An entry that is not linked.
 #[derive(Debug, Clone, Copy)]
@@ -136,12 +136,14 @@ pub(crate) struct Near {
 }
 
 /// What a search found.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct FoundNear {
     /// Keys of vectors, the nearest first.
     pub(crate) keys: Vec<SortKey>,
     /// Objects besides.
     pub(crate) items: Vec<Item<3>>,
+    /// Square of the distance up to which keys were found; infinite if all were.
+    pub(crate) reach: f32,
 }
 
 /// True if so many entries are compared one by one.
@@ -219,11 +221,17 @@ impl Near {
         let items = state.waiting.iter().map(|waiting| waiting.item).chain(changed).collect();
         let graph = state.graph(vector.len()).cloned();
         drop(states);
-        let mut found = FoundNear { keys: Vec::new(), items };
+        let mut found = FoundNear { keys: Vec::new(), items, reach: f32::INFINITY };
         if let Some(graph) = graph {
             let mut scratch = self.scratches.lock().pop().unwrap_or_default();
-            let near = graph.search(vector, effort, &mut scratch);
-            found.keys.extend(near.map(|near| key_of(vector.len() as u16, near.key)));
+            let mut last = 0.0;
+            for near in graph.search(vector, effort, &mut scratch) {
+                found.keys.push(key_of(vector.len() as u16, near.key));
+                last = near.distance;
+            }
+            if found.keys.len() >= effort {
+                found.reach = last;
+            }
             self.scratches.lock().push(scratch);
         }
         Some(found)
@@ -316,6 +324,10 @@ impl Near {
                 return false;
             }
             whole.iter().for_each(|at| done[*at] = true);
+        }
+        if !done.contains(&true) && entries.len() < self.waiting.load(Ordering::Relaxed) {
+            // Vectors of many lengths: there are enough of one behind these.
+            return self.link_some(index, graph, usize::MAX);
         }
         self.take_out(&entries, &vectors, &done, known_at)
     }

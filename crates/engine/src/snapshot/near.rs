@@ -53,7 +53,7 @@ impl Reader<'_> {
         if self.shared.settings.background_interval_ms == 0 {
             index.near.link_until(index, self.shared, &|| false, Instant::now() + LINKING);
         }
-        let Some(FoundNear { keys, items }) = index.near.find(vector, effort) else {
+        let Some(FoundNear { keys, items, reach }) = index.near.find(vector, effort) else {
             return Ok(Nearest::Unknown);
         };
         items.into_iter().for_each(&mut give);
@@ -66,7 +66,7 @@ impl Reader<'_> {
                 Entries::Edges(tree) => tree.for_key(key, &self.guard, &mut give),
             }
         }
-        Ok(Nearest::Some)
+        Ok(if reach.is_finite() { Nearest::Within(reach) } else { Nearest::All })
     }
 
     /// For [`View::nearest`](telar_graph::View::nearest).

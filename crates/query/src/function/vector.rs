@@ -156,6 +156,15 @@ impl Ranked {
         self.of(Floats::F64(&numbers))
     }
 
+    /// The square of the distance of a vector that has this score; of vectors of length 1 where
+    /// angles are compared.
+    pub(crate) fn distance_squared(&self, score: f64) -> f64 {
+        match self.similarity {
+            Similarity::Cosine => 4.0 * (1.0 - score),
+            Similarity::Euclidean => score.recip() - 1.0,
+        }
+    }
+
     fn of(&self, vector: Floats<'_>) -> Option<f64> {
         if vector.len() != self.numbers.len() {
             return None;

@@ -1,9 +1,9 @@
 //! The objects of a vector index whose vectors are nearest to one.
 //!
 //! The index gives objects that may be near (`View::nearest`); their vectors are read at the
-//! statement's snapshot, compared exactly, and the nearest kept. If fewer are left than were asked
-//! for, as others are gone at the snapshot or do not pass a filter, the index is asked for more; in
-//! the end every vector is read. Where the index cannot be read at the snapshot (it is younger, is
+//! statement's snapshot, compared exactly, and the nearest kept. If what is kept is not as near as
+//! the index has looked, as others are gone at the snapshot or do not pass a filter, it is asked for
+//! more; in the end every vector is read. Where the index cannot be read at the snapshot (it is younger, is
 //! being built, or is made in the same transaction), they are read at once.
 
 use std::cmp::{Ordering, Reverse};
@@ -101,25 +101,28 @@ impl Search<'_> {
         let mut effort = self.effort.max(2 * self.wanted.min(EFFORT_MAX)).max(EFFORT_MIN);
         loop {
             let mut best = Best { wanted: self.wanted, hits: BinaryHeap::new() };
-            let mut is_exact = true;
+            // The square of the distance up to which every vector was compared.
+            let mut reach = f64::INFINITY;
             for part in self.parts {
-                is_exact &= self.search_part(call, part, effort, &mut best)?;
+                reach = reach.min(self.search_part(call, part, effort, &mut best)?);
             }
-            if is_exact || best.hits.len() == self.wanted {
+            let is_near = |worst: &Hit| self.ranked.distance_squared(worst.score) <= reach;
+            let is_full = best.hits.len() == self.wanted;
+            if reach == f64::INFINITY || (is_full && best.hits.peek().is_some_and(is_near)) {
                 return Ok(best.hits.into_sorted_vec());
             }
             effort = effort.saturating_mul(4);
         }
     }
 
-    /// Searches one part; true if nothing can be missing.
+    /// Searches one part; the square of the distance up to which (nearly) nothing is missing.
     fn search_part(
         &mut self,
         call: &CallContext<'_>,
         part: &SchemaRule,
         effort: usize,
         best: &mut Best,
-    ) -> Result<bool, QueryError> {
+    ) -> Result<f64, QueryError> {
         call.check()?;
         let mut found: Vec<IndexedObject> = Vec::new();
         let nearest = match effort <= EFFORT_MAX {
@@ -140,14 +143,17 @@ impl Search<'_> {
                     call.check()?;
                     self.rank(call, part, some, best)?;
                 }
-                return Ok(nearest == Nearest::All);
+                return Ok(match nearest {
+                    Nearest::Within(reach) => reach.into(),
+                    _ => f64::INFINITY,
+                });
             }
         }
         match part.objects {
             IndexedObjects::Vertices(label) => self.scan_vertices(call, part, label, best)?,
             IndexedObjects::Edges(ty) => self.scan_edges(call, part, ty, best)?,
         }
-        Ok(true)
+        Ok(f64::INFINITY)
     }
 
     fn scan_vertices(

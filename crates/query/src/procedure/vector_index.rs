@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::view::IndexedObject;
-use telar_graph::{IndexKind, SchemaRule, Similarity, Value};
+use telar_graph::{Column, IndexKind, SchemaRule, Similarity, Value};
 
 use super::nearest::{Filter, Hit, Search};
 use super::rows::{Chunk, RowBatch, RowSource};
@@ -13,6 +13,7 @@ use super::{CallContext, Field, Mode, Procedure, Procedures, Rows, known};
 use crate::batch::BATCH_ROWS;
 use crate::error::describe;
 use crate::function::vector::Ranked;
+use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::schema::{CreateParts, parts};
 
@@ -201,27 +202,109 @@ impl QueryIndex {
 }
 
 /// The fourth argument.
-fn effort(options: Option<&Value>) -> Result<usize, QueryError> {
-    let options = match options {
-        Some(Value::Map(map)) => map,
-        None | Some(Value::Null) => return Ok(0),
-        Some(other) => return invalid(format!("the options are a MAP, not {}", describe(other))),
-    };
-    let mut effort = 0;
-    for (key, value) in options.iter() {
-        effort = match (&**key, value) {
-            (_, Value::Null) => continue,
-            ("effort", Value::Int(n @ 1..)) => usize::try_from(*n).unwrap_or(usize::MAX),
-            ("effort", other) => {
-                let found = describe(other);
-                return invalid(format!(
-                    "the option `effort` cannot be {found}: it is an INTEGER, 1 or more"
-                ));
-            }
-            _ => return invalid(format!("there is no option `{key}`: there is effort")),
+#[derive(Default)]
+struct Options {
+    effort: usize,
+    filter: Vec<Condition>,
+}
+
+/// A condition on a property.
+struct Condition {
+    key: Arc<str>,
+    op: fn(&Value, &Value) -> Value,
+    value: Value,
+}
+
+impl Condition {
+    /// That of `[key, operator, value]`.
+    fn of(value: &Value) -> Result<Self, QueryError> {
+        let fails = || {
+            let found = describe(value);
+            invalid(format!(
+                "the option `filter` is a list of [key, operator, value] with =, <, <=, > or >=, \
+                 not of {found}"
+            ))
         };
+        let Value::List(parts) = value else { return fails() };
+        let [Value::String(key), Value::String(op), value] = &parts[..] else { return fails() };
+        let op = match &**op {
+            "=" => ops::eq,
+            "<" => ops::lt,
+            "<=" => ops::le,
+            ">" => ops::gt,
+            ">=" => ops::ge,
+            _ => return fails(),
+        };
+        Ok(Self { key: Arc::clone(key), op, value: value.clone() })
     }
-    Ok(effort)
+
+    /// Keeps the truth of those that it holds for, of objects of one kind.
+    fn keep(
+        &self,
+        call: &CallContext<'_>,
+        objects: &[IndexedObject],
+        passes: &mut [bool],
+    ) -> Result<(), QueryError> {
+        let graph = call.graph();
+        let Some(key) = graph.find_property_key(&self.key) else {
+            passes.fill(false);
+            return Ok(());
+        };
+        let (mut vertices, mut edges) = (Vec::new(), Vec::new());
+        for object in objects {
+            match object {
+                IndexedObject::Vertex(vertex) => vertices.push(*vertex),
+                IndexedObject::Edge(edge) => edges.push(*edge),
+            }
+        }
+        let mut column = Column::default();
+        match edges.is_empty() {
+            true => graph.vertex_properties(&vertices, key, &mut column)?,
+            false => graph.edge_properties(&edges, key, &mut column)?,
+        }
+        for (row, passes) in passes.iter_mut().enumerate().filter(|(_, passes)| **passes) {
+            *passes = (self.op)(&column.get(row), &self.value) == Value::Bool(true);
+        }
+        Ok(())
+    }
+}
+
+impl Options {
+    fn of(options: Option<&Value>) -> Result<Self, QueryError> {
+        let mut found = Self::default();
+        let options = match options {
+            Some(Value::Map(map)) => map,
+            None | Some(Value::Null) => return Ok(found),
+            Some(other) => {
+                return invalid(format!("the options are a MAP, not {}", describe(other)));
+            }
+        };
+        for (key, value) in options.iter() {
+            match (&**key, value) {
+                (_, Value::Null) => {}
+                ("effort", Value::Int(n @ 1..)) => {
+                    found.effort = usize::try_from(*n).unwrap_or(usize::MAX);
+                }
+                ("effort", other) => {
+                    let other = describe(other);
+                    return invalid(format!(
+                        "the option `effort` cannot be {other}: it is an INTEGER, 1 or more"
+                    ));
+                }
+                ("filter", Value::List(conditions)) => {
+                    found.filter =
+                        conditions.iter().map(Condition::of).collect::<Result<_, _>>()?;
+                }
+                ("filter", other) => drop(Condition::of(other)?),
+                _ => {
+                    return invalid(format!(
+                        "there is no option `{key}`: there are effort, filter"
+                    ));
+                }
+            }
+        }
+        Ok(found)
+    }
 }
 
 impl Procedure for QueryIndex {
@@ -253,19 +336,25 @@ impl Procedure for QueryIndex {
                 "'numberOfNearestNeighbours' must be positive, {WANTED_MAX} at most, found {wanted}"
             ));
         }
-        let effort = effort(options.first())?;
+        let Options { effort, filter } = Options::of(options.first())?;
         let parts = self.index(call, name)?;
         let settings = parts[0].options.as_ref().and_then(|options| options.vector());
         let of = settings.map_or((None, Similarity::Cosine), |s| (s.dimensions, s.similarity));
         let (numbers, vector) = self.vector(query, of)?;
-        let filter: Option<&mut Filter<'_>> = None;
+        let mut passing = |call: &CallContext<'_>, of: &[IndexedObject], out: &mut Vec<bool>| {
+            out.clear();
+            out.resize(of.len(), true);
+            filter.iter().try_for_each(|condition| condition.keep(call, of, out))
+        };
+        let passing: Option<&mut Filter<'_>> =
+            if filter.is_empty() { None } else { Some(&mut passing) };
         let search = Search {
             parts: &parts,
             ranked: Ranked::new(of.1, numbers),
             vector: &vector,
             wanted: *wanted as usize,
             effort,
-            filter,
+            filter: passing,
         };
         Ok(Box::new(Hits { hits: search.run(call)?, next: 0 }))
     }

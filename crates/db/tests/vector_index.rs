@@ -62,11 +62,6 @@ fn the_nearest_are_found_with_the_scores_of_neo4j() {
     assert_eq!(found(&db, "v", 2, "[1.0, 0.1]"), ["'a' | 0.9975", "'b' | 0.887"]);
     let all = ["'a' | 1.0", "'b' | 0.8536", "'c' | 0.5"];
     assert_eq!(found(&db, "v", 10, "[3, 0]"), all);
-    run(
-        &db,
-        "CREATE VECTOR INDEX e FOR (n:Chunk) ON (n.embedding) OPTIONS {indexProvider: \
-         'vector-2.0', indexConfig: {`vector.similarity_function`: 'EUCLIDEAN'}}",
-    );
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod fulltext;
 mod meta;
 mod names;
 mod nearest;
+mod objects;
 pub(crate) mod privileges;
 mod rows;
 mod schema;

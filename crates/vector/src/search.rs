@@ -147,7 +147,8 @@ pub(crate) fn run(
 
 /// Looks at the slots `ahead` that are new; returns the first place that changed.
 ///
-/// PERF: telar bench vector: records are asked for before the first of them is looked at.
+/// PERF: bench/compare/vector_index.py: records are asked for before the first of them is looked
+/// at.
 fn meet(neighbours: &Neighbours, effort: usize, scratch: &mut Scratch) -> usize {
     let mut ahead = std::mem::take(&mut scratch.ahead);
     ahead.retain(|slot| {

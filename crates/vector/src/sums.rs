@@ -7,8 +7,8 @@ pub(crate) const LANES: usize = 32;
 
 /// The sum of `a[i] * b[i]`, with bytes as signed numbers. Both are as long.
 ///
-/// PERF: telar bench vector: written as a loop that the compiler turns into the widest instructions
-/// it is told of.
+/// PERF: bench/compare/vector_index.py: written as a loop that the compiler turns into the widest
+/// instructions it is told of.
 #[inline(always)]
 fn product_of(a: &[i16], b: &[u8]) -> i32 {
     let mut sum = 0;

@@ -6,22 +6,20 @@
 //! more; in the end every vector is read. Where the index cannot be read at the snapshot (it is younger, is
 //! being built, or is made in the same transaction), they are read at once.
 
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::view::{IndexedObject, Nearest};
-use telar_graph::{
-    Column, Direction, EdgeId, EdgeTypeId, Expansion, IndexUnavailable, LabelId, PropertyKeyId,
-    ReadError, SchemaRule, VertexId,
-};
+use telar_graph::{Column, EdgeId, PropertyKeyId, SchemaRule, VertexId};
 
 use super::CallContext;
+use super::objects::{can_be_scanned, for_each_edges, for_each_vertices};
 use crate::function::vector::Ranked;
 use crate::query_error::QueryError;
 
-/// Ids of vertices that are looked at together.
-const STEP: u64 = 1024;
+/// Objects that are ranked together.
+const STEP: usize = 1024;
 
 /// Least effort of a search. PERF: bench/compare/vector_index.py: recall is above 0.95 with it.
 const EFFORT_MIN: usize = 96;
@@ -89,11 +87,6 @@ impl Best {
     }
 }
 
-/// True if the objects say what the index does not.
-fn can_be_scanned(error: &ReadError) -> bool {
-    matches!(error, ReadError::Index(e) if !matches!(e, IndexUnavailable::Damaged(_)))
-}
-
 impl Search<'_> {
     /// The hits, the best first.
     pub(super) fn run(mut self, call: &CallContext<'_>) -> Result<Vec<Hit>, QueryError> {
@@ -139,7 +132,7 @@ impl Search<'_> {
                 call.room(found.capacity() * size_of::<IndexedObject>(), WHO)?;
                 found.sort_unstable();
                 found.dedup();
-                for some in found.chunks(STEP as usize) {
+                for some in found.chunks(STEP) {
                     call.check()?;
                     self.rank(call, part, some, best)?;
                 }
@@ -150,54 +143,14 @@ impl Search<'_> {
             }
         }
         match part.objects {
-            IndexedObjects::Vertices(label) => self.scan_vertices(call, part, label, best)?,
-            IndexedObjects::Edges(ty) => self.scan_edges(call, part, ty, best)?,
+            IndexedObjects::Vertices(label) => for_each_vertices(call, label, |vertices| {
+                self.rank_vertices(call, part, vertices, best)
+            })?,
+            IndexedObjects::Edges(ty) => {
+                for_each_edges(call, ty, |edges| self.rank_edges(call, part, edges, best))?;
+            }
         }
         Ok(f64::INFINITY)
-    }
-
-    fn scan_vertices(
-        &mut self,
-        call: &CallContext<'_>,
-        part: &SchemaRule,
-        label: LabelId,
-        best: &mut Best,
-    ) -> Result<(), QueryError> {
-        let graph = call.graph();
-        let mut vertices: Vec<VertexId> = Vec::new();
-        for ids in graph.partitions().all(STEP) {
-            call.check()?;
-            vertices.clear();
-            graph.scan(Some(label), ids.start, ids.end, &mut vertices)?;
-            self.rank_vertices(call, part, &vertices, best)?;
-        }
-        Ok(())
-    }
-
-    fn scan_edges(
-        &mut self,
-        call: &CallContext<'_>,
-        part: &SchemaRule,
-        ty: EdgeTypeId,
-        best: &mut Best,
-    ) -> Result<(), QueryError> {
-        let graph = call.graph();
-        let (mut sources, mut lists) = (Vec::new(), Expansion::default());
-        for ids in graph.partitions().all(STEP) {
-            call.check()?;
-            sources.clear();
-            graph.scan(None, ids.start, ids.end, &mut sources)?;
-            graph.expand(&sources, ty, Direction::Out, &mut lists)?;
-            let mut edges: Vec<EdgeId> = Vec::new();
-            for (at, src) in sources.iter().enumerate() {
-                for place in lists.offsets[at] as usize..lists.offsets[at + 1] as usize {
-                    let (dst, ordinal) = (lists.neighbours[place], lists.ordinals[place]);
-                    edges.push(EdgeId { ty, src: *src, dst, ordinal });
-                }
-            }
-            self.rank_edges(call, part, &edges, best)?;
-        }
-        Ok(())
     }
 
     /// Ranks objects that the index gave.
@@ -289,7 +242,7 @@ impl Search<'_> {
             _ => best.hits.iter().map(|hit| hit.object).collect(),
         };
         hits.into_iter().filter(|hit| !known.contains(&hit.object)).for_each(|hit| best.offer(hit));
-        call.room(best.hits.capacity() * size_of::<Reverse<Hit>>(), WHO)
+        call.room(best.hits.capacity() * size_of::<Hit>(), WHO)
     }
 }
 

@@ -51,10 +51,14 @@ pub enum IndexedObject {
 pub enum Nearest {
     /// Every object of the index.
     All,
-    /// Nearly every one whose vector is this near, by the square of the distance, of vectors of
-    /// length 1 where angles are compared. Others may be among those given, and others that are as
-    /// near as they are not.
-    Within(f32),
+    /// Nearly every one whose vector is near. Others may be among those given, and others that are
+    /// as near as they are not.
+    Within {
+        /// How near: the square of the distance, of vectors of length 1 where angles are compared.
+        reach: f32,
+        /// How many vectors there are, about.
+        of: u64,
+    },
     /// None, or not enough: the caller reads the objects.
     Unknown,
 }
@@ -324,7 +328,8 @@ pub trait View {
     }
 
     /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of them
-    /// more than once: `effort` of the nearest ones, as far as they are there, and others. An edge exists in this
+    /// more than once: those of the nearest vectors, and others. Their number, and how many vectors
+    /// are kept in sight to find them, are the two of `how`. An edge exists in this
     /// view; a vertex may not, or lack the label, and the vector of either may be another one, or
     /// none: the caller reads them, and ranks by that. `f` must not read the graph. A graph that
     /// keeps no such index says [`IndexUnavailable`](crate::IndexUnavailable).
@@ -332,7 +337,7 @@ pub trait View {
         &self,
         index: IndexId,
         _vector: &[f32],
-        _effort: usize,
+        _how: (usize, usize),
         _f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
         Err(crate::IndexUnavailable::WrongKind(index).into())

@@ -144,6 +144,8 @@ pub(crate) struct FoundNear {
     pub(crate) items: Vec<Item<3>>,
     /// Square of the distance up to which keys were found; infinite if all were.
     pub(crate) reach: f32,
+    /// How many vectors there are, about.
+    pub(crate) of: u64,
 }
 
 /// True if so many entries are compared one by one.
@@ -210,8 +212,12 @@ impl Near {
         }
     }
 
-    /// The vectors near one, with some effort; `None` if it is better to read all.
-    pub(crate) fn find(&self, vector: &[f32], effort: usize) -> Option<FoundNear> {
+    /// So many of the vectors near one, found with some effort; `None` if it is better to read all.
+    pub(crate) fn find(
+        &self,
+        vector: &[f32],
+        (wanted, effort): (usize, usize),
+    ) -> Option<FoundNear> {
         let states = self.states.read();
         let state = states.now.as_ref().filter(|state| state.is_complete)?;
         if state.waiting.len() > WAITING_READ_MAX {
@@ -221,15 +227,16 @@ impl Near {
         let items = state.waiting.iter().map(|waiting| waiting.item).chain(changed).collect();
         let graph = state.graph(vector.len()).cloned();
         drop(states);
-        let mut found = FoundNear { keys: Vec::new(), items, reach: f32::INFINITY };
+        let of = graph.as_ref().map_or(0, |graph| graph.len() as u64);
+        let mut found = FoundNear { keys: Vec::new(), items, reach: f32::INFINITY, of };
         if let Some(graph) = graph {
             let mut scratch = self.scratches.lock().pop().unwrap_or_default();
             let mut last = 0.0;
-            for near in graph.search(vector, effort, &mut scratch) {
+            for near in graph.search(vector, effort.max(wanted), &mut scratch).take(wanted) {
                 found.keys.push(key_of(vector.len() as u16, near.key));
                 last = near.distance;
             }
-            if found.keys.len() >= effort {
+            if found.keys.len() >= wanted {
                 found.reach = last;
             }
             self.scratches.lock().push(scratch);

@@ -110,14 +110,14 @@ fn given(
 ) -> (HashSet<VertexId>, f32) {
     let mut found = HashSet::new();
     let said = view
-        .nearest(names.index, vector, effort, &mut |object| match object {
+        .nearest(names.index, vector, (effort / 2, effort), &mut |object| match object {
             IndexedObject::Vertex(v) => drop(found.insert(v)),
             IndexedObject::Edge(e) => panic!("{e:?} is no vertex"),
         })
         .unwrap();
     match said {
         Nearest::All => (found, f32::INFINITY),
-        Nearest::Within(reach) => (found, reach),
+        Nearest::Within { reach, .. } => (found, reach),
         Nearest::Unknown => panic!("it is known"),
     }
 }
@@ -247,7 +247,7 @@ fn edges_are_given_while_they_exist() {
     txn.commit().unwrap();
     let mut given = |view: &dyn Graph, vector: &[f32]| {
         let mut found = HashSet::new();
-        let said = view.nearest(names.edges, vector, 60, &mut |object| match object {
+        let said = view.nearest(names.edges, vector, (30, 60), &mut |object| match object {
             IndexedObject::Edge(e) => drop(found.insert(e)),
             IndexedObject::Vertex(v) => panic!("{v:?} is no edge"),
         });

@@ -189,10 +189,10 @@ macro_rules! reads_by_call {
                 &self,
                 index: IndexId,
                 vector: &[f32],
-                effort: usize,
+                how: (usize, usize),
                 f: &mut dyn FnMut(IndexedObject),
             ) -> Result<Nearest, ReadError> {
-                self.reader().nearest(index, vector, effort, f)
+                self.reader().nearest(index, vector, how, f)
             }
 
             fn lookup_vertices(

@@ -27,7 +27,7 @@ impl Reader<'_> {
         &self,
         index: &Index,
         vector: &[f32],
-        effort: usize,
+        how: (usize, usize),
         f: &mut dyn FnMut([u32; 3]),
     ) -> Result<Nearest, IndexUnavailable> {
         // What only the past wants is not in the graph of neighbours.
@@ -53,7 +53,7 @@ impl Reader<'_> {
         if self.shared.settings.background_interval_ms == 0 {
             index.near.link_until(index, self.shared, &|| false, Instant::now() + LINKING);
         }
-        let Some(FoundNear { keys, items, reach }) = index.near.find(vector, effort) else {
+        let Some(FoundNear { keys, items, reach, of }) = index.near.find(vector, how) else {
             return Ok(Nearest::Unknown);
         };
         items.into_iter().for_each(&mut give);
@@ -66,7 +66,7 @@ impl Reader<'_> {
                 Entries::Edges(tree) => tree.for_key(key, &self.guard, &mut give),
             }
         }
-        Ok(if reach.is_finite() { Nearest::Within(reach) } else { Nearest::All })
+        Ok(if reach.is_finite() { Nearest::Within { reach, of } } else { Nearest::All })
     }
 
     /// For [`View::nearest`](telar_graph::View::nearest).
@@ -74,10 +74,10 @@ impl Reader<'_> {
         &self,
         id: IndexId,
         vector: &[f32],
-        effort: usize,
+        how: (usize, usize),
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, IndexUnavailable> {
         let index = self.vector_index(id)?;
-        self.near_items(index, vector, effort, &mut |item| f(self.indexed_object(index, item)))
+        self.near_items(index, vector, how, &mut |item| f(self.indexed_object(index, item)))
     }
 }

@@ -568,10 +568,10 @@ impl View for Reader<'_> {
         &self,
         index: IndexId,
         vector: &[f32],
-        effort: usize,
+        how: (usize, usize),
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
-        let nearest = self.near_batch(index, vector, effort, f)?;
+        let nearest = self.near_batch(index, vector, how, f)?;
         self.checked(nearest)
     }
 

@@ -158,7 +158,7 @@ impl Transaction<'_> {
         &self,
         id: IndexId,
         vector: &[f32],
-        effort: usize,
+        how: (usize, usize),
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, Error> {
         let reader = self.reader();
@@ -171,7 +171,7 @@ impl Transaction<'_> {
                 let own = self.own_vertices(&mut own.vertices, index, &reader);
                 let things = own.things().filter(|(_, keys)| !keys.is_empty());
                 things.for_each(|([v], _)| give([*v, 0, 0]));
-                reader.near_items(index, vector, effort, &mut |item| {
+                reader.near_items(index, vector, how, &mut |item| {
                     if !own.has(&[item[0]]) {
                         give(item);
                     }
@@ -181,7 +181,7 @@ impl Transaction<'_> {
                 let own = self.own_edges(&mut own.edges, index, ty, &reader);
                 let things = own.things().filter(|(_, keys)| !keys.is_empty());
                 things.for_each(|(item, _)| give(*item));
-                reader.near_items(index, vector, effort, &mut |item| {
+                reader.near_items(index, vector, how, &mut |item| {
                     if !own.has(&item) {
                         give(item);
                     }

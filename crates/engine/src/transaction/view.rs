@@ -564,10 +564,10 @@ impl View for Transaction<'_> {
         &self,
         index: IndexId,
         vector: &[f32],
-        effort: usize,
+        how: (usize, usize),
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
-        self.near_batch(index, vector, effort, f).map_err(failed)
+        self.near_batch(index, vector, how, f).map_err(failed)
     }
 
     fn lookup_vertices(

@@ -232,11 +232,11 @@ macro_rules! counted {
                 &self,
                 index: IndexId,
                 vector: &[f32],
-                effort: usize,
+                how: (usize, usize),
                 f: &mut dyn FnMut(IndexedObject),
             ) -> Result<Nearest, ReadError> {
                 let mut found = 0;
-                let read = self.graph.nearest(index, vector, effort, &mut |object| {
+                let read = self.graph.nearest(index, vector, how, &mut |object| {
                     found += 1;
                     f(object);
                 });

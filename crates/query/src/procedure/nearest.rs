@@ -23,8 +23,12 @@ const STEP: usize = 1024;
 
 /// Least effort of a search. PERF: bench/compare/vector_index.py: recall is above 0.95 with it.
 const EFFORT_MIN: usize = 96;
-/// Greatest effort: with more, reading every vector is quicker.
+/// Greatest effort.
 const EFFORT_MAX: usize = 8192;
+/// Vectors that are compared exactly, for each that is wanted: bytes for numbers tell nearly as much.
+const COMPARED: usize = 3;
+/// So many vectors can be filtered while the effort of a search grows by one.
+const FILTERED: u64 = 100;
 
 /// Who asks for memory.
 const WHO: &str = "vector search";
@@ -92,37 +96,47 @@ impl Search<'_> {
     pub(super) fn run(mut self, call: &CallContext<'_>) -> Result<Vec<Hit>, QueryError> {
         // Twice as many as are wanted, so that nearly all of those are among them.
         let mut effort = self.effort.max(2 * self.wanted.min(EFFORT_MAX)).max(EFFORT_MIN);
+        let mut compared = COMPARED * self.wanted.min(EFFORT_MAX);
         loop {
             let mut best = Best { wanted: self.wanted, hits: BinaryHeap::new() };
             // The square of the distance up to which every vector was compared.
-            let mut reach = f64::INFINITY;
+            let (mut reach, mut of) = (f64::INFINITY, 0);
             for part in self.parts {
-                reach = reach.min(self.search_part(call, part, effort, &mut best)?);
+                let how = (effort <= EFFORT_MAX).then_some((compared, effort));
+                let (part_reach, part_of) = self.search_part(call, part, how, &mut best)?;
+                (reach, of) = (reach.min(part_reach), of + part_of);
             }
-            let is_near = |worst: &Hit| self.ranked.distance_squared(worst.score) <= reach;
-            let is_full = best.hits.len() == self.wanted;
-            if reach == f64::INFINITY || (is_full && best.hits.peek().is_some_and(is_near)) {
+            let is_near = |hit: &&Hit| self.ranked.distance_squared(hit.score) <= reach;
+            let near = best.hits.iter().filter(is_near).count();
+            if reach == f64::INFINITY || near == self.wanted {
                 return Ok(best.hits.into_sorted_vec());
             }
-            effort = effort.saturating_mul(4);
+            // As many more as it takes if the others pass as often.
+            let more = (1.5 * (self.wanted as f64 + 1.0) / (near as f64 + 0.5)).clamp(2.0, 16.0);
+            compared = (compared as f64 * more) as usize;
+            effort = effort.max(compared);
+            if effort as u64 * FILTERED > of {
+                effort = usize::MAX;
+            }
         }
     }
 
-    /// Searches one part; the square of the distance up to which (nearly) nothing is missing.
+    /// Searches one part; the square of the distance up to which (nearly) nothing is missing, and
+    /// how many vectors there are. Without a `how`, compares them all.
     fn search_part(
         &mut self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        effort: usize,
+        how: Option<(usize, usize)>,
         best: &mut Best,
-    ) -> Result<f64, QueryError> {
+    ) -> Result<(f64, u64), QueryError> {
         call.check()?;
         let mut found: Vec<IndexedObject> = Vec::new();
-        let nearest = match effort <= EFFORT_MAX {
-            true => {
-                call.graph().nearest(part.id, self.vector, effort, &mut |object| found.push(object))
+        let nearest = match how {
+            Some(how) => {
+                call.graph().nearest(part.id, self.vector, how, &mut |object| found.push(object))
             }
-            false => Ok(Nearest::Unknown),
+            None => Ok(Nearest::Unknown),
         };
         match nearest {
             Ok(Nearest::Unknown) => {}
@@ -137,8 +151,8 @@ impl Search<'_> {
                     self.rank(call, part, some, best)?;
                 }
                 return Ok(match nearest {
-                    Nearest::Within(reach) => reach.into(),
-                    _ => f64::INFINITY,
+                    Nearest::Within { reach, of } => (reach.into(), of),
+                    _ => (f64::INFINITY, 0),
                 });
             }
         }
@@ -150,7 +164,7 @@ impl Search<'_> {
                 for_each_edges(call, ty, |edges| self.rank_edges(call, part, edges, best))?;
             }
         }
-        Ok(f64::INFINITY)
+        Ok((f64::INFINITY, 0))
     }
 
     /// Ranks objects that the index gave.
@@ -172,15 +186,15 @@ impl Search<'_> {
                 call.graph().have_label(&vertices, label, &mut holds)?;
                 let mut holds = holds.iter();
                 vertices.retain(|_| holds.next().copied().unwrap_or(false));
-                self.rank_vertices(call, part, &vertices, best)
+                self.rank_vertices(call, part, &mut vertices, best)
             }
             IndexedObjects::Edges(_) => {
                 let edge = |object: &IndexedObject| match object {
                     IndexedObject::Edge(edge) => Some(*edge),
                     IndexedObject::Vertex(_) => None,
                 };
-                let edges: Vec<EdgeId> = objects.iter().filter_map(edge).collect();
-                self.rank_edges(call, part, &edges, best)
+                let mut edges: Vec<EdgeId> = objects.iter().filter_map(edge).collect();
+                self.rank_edges(call, part, &mut edges, best)
             }
         }
     }
@@ -189,9 +203,10 @@ impl Search<'_> {
         &mut self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        vertices: &[VertexId],
+        vertices: &mut Vec<VertexId>,
         best: &mut Best,
     ) -> Result<(), QueryError> {
+        self.filter(call, vertices, IndexedObject::Vertex)?;
         if vertices.is_empty() {
             return Ok(());
         }
@@ -204,9 +219,10 @@ impl Search<'_> {
         &mut self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        edges: &[EdgeId],
+        edges: &mut Vec<EdgeId>,
         best: &mut Best,
     ) -> Result<(), QueryError> {
+        self.filter(call, edges, IndexedObject::Edge)?;
         if edges.is_empty() {
             return Ok(());
         }
@@ -215,9 +231,28 @@ impl Search<'_> {
         self.keep(call, &column, |row| IndexedObject::Edge(edges[row]), edges.len(), best)
     }
 
+    /// Leaves those that pass the filter.
+    fn filter<T: Copy>(
+        &mut self,
+        call: &CallContext<'_>,
+        found: &mut Vec<T>,
+        object: impl Fn(T) -> IndexedObject,
+    ) -> Result<(), QueryError> {
+        if let Some(filter) = &mut self.filter
+            && !found.is_empty()
+        {
+            let objects: Vec<IndexedObject> = found.iter().map(|of| object(*of)).collect();
+            let mut passes = Vec::new();
+            filter(call, &objects, &mut passes)?;
+            let mut passes = passes.iter();
+            found.retain(|_| passes.next().copied().unwrap_or(false));
+        }
+        Ok(())
+    }
+
     /// Keeps those of some objects that are nearer than others.
     fn keep(
-        &mut self,
+        &self,
         call: &CallContext<'_>,
         column: &Column,
         object: impl Fn(usize) -> IndexedObject,
@@ -228,20 +263,13 @@ impl Search<'_> {
             let score = self.ranked.score(column, row)?;
             Some(Hit { score, object: object(row) })
         };
-        let mut hits: Vec<Hit> = (0..rows).filter_map(hit).collect();
-        if let Some(filter) = &mut self.filter {
-            let objects: Vec<IndexedObject> = hits.iter().map(|hit| hit.object).collect();
-            let mut passes = Vec::new();
-            filter(call, &objects, &mut passes)?;
-            let mut passes = passes.iter();
-            hits.retain(|_| passes.next().copied().unwrap_or(false));
-        }
         // An object is in the first of several parts that it fits.
         let known: HashSet<IndexedObject> = match self.parts {
             [_] => HashSet::new(),
             _ => best.hits.iter().map(|hit| hit.object).collect(),
         };
-        hits.into_iter().filter(|hit| !known.contains(&hit.object)).for_each(|hit| best.offer(hit));
+        let hits = (0..rows).filter_map(hit);
+        hits.filter(|hit| !known.contains(&hit.object)).for_each(|hit| best.offer(hit));
         call.room(best.hits.capacity() * size_of::<Hit>(), WHO)
     }
 }

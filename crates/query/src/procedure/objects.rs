@@ -36,7 +36,7 @@ pub(super) fn for_each_vertices(
 pub(super) fn for_each_edges(
     call: &CallContext<'_>,
     ty: EdgeTypeId,
-    mut f: impl FnMut(&[EdgeId]) -> Result<(), QueryError>,
+    mut f: impl FnMut(&mut Vec<EdgeId>) -> Result<(), QueryError>,
 ) -> Result<(), QueryError> {
     let graph = call.graph();
     let (mut sources, mut lists) = (Vec::new(), Expansion::default());
@@ -52,7 +52,7 @@ pub(super) fn for_each_edges(
                 edges.push(EdgeId { ty, src: *src, dst, ordinal });
             }
         }
-        f(&edges)?;
+        f(&mut edges)?;
     }
     Ok(())
 }

@@ -1,0 +1,43 @@
+//! Server-sent events: messages on their way to a client, as the body of an answer.
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use http_body::Frame;
+use serde_json::Value as Json;
+use tokio::sync::mpsc;
+
+/// Where messages go. Nobody is told of a client that has gone.
+#[derive(Debug, Clone)]
+pub(super) struct Events(mpsc::UnboundedSender<Bytes>);
+
+/// What is sent, until all [`Events`] are dropped.
+struct Sent(mpsc::UnboundedReceiver<Bytes>);
+
+/// A place for messages, and the body that they become.
+pub(super) fn events() -> (Events, Body) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (Events(sender), Body::new(Sent(receiver)))
+}
+
+impl Events {
+    pub(super) fn send(&self, message: &Json) {
+        // JSON in one line has no line breaks.
+        let event = format!("event: message\ndata: {message}\n\n");
+        let _ = self.0.send(event.into());
+    }
+}
+
+impl http_body::Body for Sent {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        self.0.poll_recv(cx).map(|event| event.map(|event| Ok(Frame::data(event))))
+    }
+}

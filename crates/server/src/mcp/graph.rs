@@ -136,7 +136,7 @@ pub(crate) struct Reading<'g> {
 
 enum Open<'g> {
     Folder(Transaction),
-    Server(Lent<'g>),
+    Server(Box<Lent<'g>>),
 }
 
 impl Graph {
@@ -196,7 +196,7 @@ impl Graph {
             Place::Server(pool) => {
                 let mut lent = pool.lend(settings, flag, false)?;
                 lent.client().begin()?;
-                Open::Server(lent)
+                Open::Server(Box::new(lent))
             }
         };
         Ok(Reading { open, past, at: None })

@@ -111,7 +111,6 @@ mod tests {
             allowed_hosts: Allowed::hosts("db.example").unwrap(),
             allowed_origins: Allowed::origins("https://app.example").unwrap(),
             token: Some("secret".to_owned()),
-            ..Settings::default()
         };
         let asks = [("host", "db.example"), ("origin", "https://app.example")];
         assert_eq!(status(&allowed, &asks), 401);

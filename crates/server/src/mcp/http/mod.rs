@@ -137,6 +137,15 @@ impl Listening {
     }
 }
 
+/// What is wrong with a request.
+struct Fault(StatusCode, String);
+
+impl IntoResponse for Fault {
+    fn into_response(self) -> Response {
+        refusal(self.0, &self.1)
+    }
+}
+
 /// An answer that is an error of the protocol without a request.
 fn refusal(status: StatusCode, message: &str) -> Response {
     json(status, &rpc::error(None, &RpcError::request(message)))
@@ -158,12 +167,13 @@ impl App {
     }
 
     /// The session that a request names.
-    fn session(&self, headers: &HeaderMap) -> Result<(String, Arc<Session>), Response> {
+    fn session(&self, headers: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
         let Some(id) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else {
             let message = "Mcp-Session-Id is missing: initialize gives one";
-            return Err(refusal(StatusCode::BAD_REQUEST, message));
+            return Err(Fault(StatusCode::BAD_REQUEST, message.to_owned()));
         };
-        let ended = || refusal(StatusCode::NOT_FOUND, "the session has ended: initialize again");
+        let message = "the session has ended: initialize again";
+        let ended = || Fault(StatusCode::NOT_FOUND, message.to_owned());
         let session = self.0.sessions.find(id).ok_or_else(ended)?;
         Ok((id.to_owned(), session))
     }
@@ -224,8 +234,8 @@ async fn handle(
     headers: HeaderMap,
     body: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
-    if let Err(refused) = check_version(&headers) {
-        return refused;
+    if let Err(fault) = check_version(&headers) {
+        return fault.into_response();
     }
     match (method, body) {
         (Method::POST, Ok(body)) => post(&app, &headers, &body).await,
@@ -235,7 +245,7 @@ async fn handle(
                 app.0.sessions.end(&id);
                 StatusCode::NO_CONTENT.into_response()
             }
-            Err(refused) => refused,
+            Err(fault) => fault.into_response(),
         },
         _ => {
             let message = "POST sends messages; this server begins no streams of its own";
@@ -246,15 +256,13 @@ async fn handle(
     }
 }
 
-/// The error type is an answer, as all functions of a request have.
-#[expect(clippy::result_large_err, reason = "one for each request at most")]
-fn check_version(headers: &HeaderMap) -> Result<(), Response> {
+fn check_version(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(version) = headers.get(PROTOCOL_VERSION) else { return Ok(()) };
     if version.to_str().is_ok_and(|version| VERSIONS.contains(&version)) {
         return Ok(());
     }
     let message = format!("MCP-Protocol-Version: expected one of {}", VERSIONS.join(", "));
-    Err(refusal(StatusCode::BAD_REQUEST, &message))
+    Err(Fault(StatusCode::BAD_REQUEST, message))
 }
 
 /// True if the client takes this type.
@@ -292,7 +300,7 @@ async fn post(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
     }
     let session = match app.session(headers) {
         Ok((_, session)) => session,
-        Err(refused) => return refused,
+        Err(fault) => return fault.into_response(),
     };
     match session.receive(message) {
         Step::Done(None) => StatusCode::ACCEPTED.into_response(),

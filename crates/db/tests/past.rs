@@ -1,4 +1,5 @@
 //! Statements of the past inside of transactions, and the change stream as a procedure.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use telar_db::query::ErrorKind;
 use telar_db::{Database, Retention, Session, Settings, Value, ValueMap};

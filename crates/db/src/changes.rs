@@ -112,7 +112,7 @@ impl RowSource for ChangeRows {
     }
 }
 
-/// What the numbers in changes stand for: the names of one moment, and those made since, which the
+/// Names for the numbers in changes: the names of one moment, and those made since, which the
 /// changes themselves tell.
 #[derive(Debug)]
 pub struct ChangeNames {

@@ -69,7 +69,7 @@ pub(crate) struct Options {
     /// for this database
     #[arg(long, value_name = "COMMITS")]
     retain: Option<u64>,
-    /// Who logs in at a server; TELAR_PASSWORD has the password
+    /// User of a server; TELAR_PASSWORD has the password
     #[arg(short, long, value_name = "NAME", env = "TELAR_USER")]
     user: Option<String>,
     /// The database of a server [default: the user's own]
@@ -142,7 +142,7 @@ impl Options {
         }
     }
 
-    /// Who may ask over HTTP.
+    /// Access rules of the HTTP transport.
     fn http_settings(&self, address: SocketAddr) -> anyhow::Result<http::Settings> {
         let token = std::env::var(TOKEN).ok().filter(|token| !token.is_empty());
         if token.is_none() && !address.ip().is_loopback() {
@@ -159,7 +159,7 @@ impl Options {
     }
 }
 
-/// The user may be named for other commands.
+/// True if the user is named in the environment, perhaps for other commands.
 fn has_user_in_environment() -> bool {
     std::env::var_os("TELAR_USER").is_some()
 }

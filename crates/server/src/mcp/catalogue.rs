@@ -9,7 +9,7 @@ pub(crate) const SCHEMA: &str = "telar://schema";
 /// Entries of one page.
 const PAGE: usize = 50;
 
-/// What a client may tell its model of this server.
+/// Instructions that a client may pass on to its model.
 pub(crate) const INSTRUCTIONS: &str = "\
 A property graph, queried in openCypher. Call 'schema' first: it lists labels, relationship types, \
 properties and indexes. 'search' finds nodes by words, by an embedding or by both; 'neighbourhood' \

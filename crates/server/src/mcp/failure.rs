@@ -1,4 +1,4 @@
-//! Errors of tools: what a model is told.
+//! Errors of tools, as a model reads them.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use telar_db::query::QueryError;
 
 use crate::bolt::client;
 
-/// Why a tool did not do what it was asked.
+/// Error of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     /// The status code that drivers of Neo4j know; empty for faults in arguments.
@@ -15,7 +15,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Something else than an error of the database.
+    /// An error that is not one of the database.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { code: String::new(), message: message.into() }
     }

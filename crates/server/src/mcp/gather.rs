@@ -38,7 +38,7 @@ impl Gather {
         Self { room, columns: Vec::new(), rows: Vec::new(), bytes: 0, cut: None }
     }
 
-    /// What the reader is to know of rows that are not there.
+    /// Remark on the rows that were left out, if any were.
     pub(crate) fn remark(&self) -> Option<String> {
         let Room { rows, bytes } = self.room;
         Some(match self.cut? {

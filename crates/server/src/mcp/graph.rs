@@ -18,7 +18,7 @@ use super::gather::{Gather, Room};
 use super::past::Past;
 use crate::bolt::client::{self, Address, Answer, Client, Login};
 
-/// Set to end a call.
+/// Cancel flag of a call.
 pub(crate) type Flag = Arc<AtomicBool>;
 
 /// The part of the machine's memory that one statement may take.
@@ -95,7 +95,7 @@ impl Drop for Lent<'_> {
     }
 }
 
-/// What a statement returned and did.
+/// Result of a statement.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) rows: Gather,
@@ -103,7 +103,7 @@ pub(crate) struct Answered {
     /// The commit that was read or made, if it is known by now.
     pub(crate) at: Option<u64>,
     pub(crate) plan: Option<String>,
-    /// What is probably not meant as it is written.
+    /// Notices on parts that are probably not meant as written.
     pub(crate) remarks: Vec<String>,
 }
 
@@ -205,7 +205,7 @@ impl Graph {
     /// Runs a statement that may write, as a transaction of its own.
     ///
     /// # Errors
-    /// Those of the statement: nothing was changed.
+    /// Errors of the statement: nothing was changed.
     pub(crate) fn write(
         &self,
         settings: &Settings,
@@ -270,7 +270,7 @@ impl Reading<'_> {
         Ok(done)
     }
 
-    /// Runs a statement at the present, whatever is read otherwise: of commands, which have no past.
+    /// Runs a statement at the present in any case, as commands have no past.
     ///
     /// # Errors
     /// Those of the statement.

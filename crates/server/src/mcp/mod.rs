@@ -1,4 +1,4 @@
-//! Model Context Protocol: what programs with language models use a graph by.
+//! Model Context Protocol: the interface of a graph for programs with language models.
 //!
 //! ```text
 //!  stdin, stdout ── stdio: a line is a message ──┐
@@ -12,9 +12,9 @@
 //!   it.
 //! - `server`: a session with its version and its running calls; `rpc`: messages and errors.
 //! - `catalogue`: resources and prompts; `tools`: the tools, with their schemas.
-//! - `graph`: where statements run; `past`: the same as of an earlier commit.
-//! - `gather`, `encode`: rows as JSON, within limits; `arguments`, `failure`: what tools are given,
-//!   and what is wrong with it.
+//! - `graph`: the database behind the tools; `past`: statements as of an earlier commit.
+//! - `gather`, `encode`: rows as JSON, within limits; `arguments`, `failure`: input and errors of
+//!   tools.
 //!
 //! docs/mcp.md is the manual; [decisions/0093](../../../docs/decisions/0093-mcp-by-hand.md) says
 //! why no library does it.
@@ -37,10 +37,10 @@ use std::time::Duration;
 pub use graph::Graph;
 pub use server::Server;
 
-/// Limits of every call, and what calls may do.
+/// Limits and rights of calls.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Whether there is a tool that writes.
+    /// True if there is a tool that writes.
     pub allow_writes: bool,
     /// Rows, hits or nodes of one answer.
     pub rows_max: usize,
@@ -51,7 +51,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// What is safe.
+    /// Reads only, with limits that fit a model's context.
     fn default() -> Self {
         Self {
             allow_writes: false,

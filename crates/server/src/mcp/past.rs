@@ -48,7 +48,7 @@ impl Past {
     /// If it says when itself, or is a command, which reads the present only.
     pub(crate) fn of<'t>(&self, given: &'t str) -> Result<AsOf<'t>, Failure> {
         let unchanged = || AsOf { given, text: given.to_owned(), before: 0, added: 0 };
-        // Whoever runs it says what is wrong with it.
+        // Syntax errors are told when the statement runs.
         let Ok(statement) = parse(given) else { return Ok(unchanged()) };
         let query = match &statement.kind {
             StatementKind::Query { at: None, query } => query,
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(explained, "EXPLAIN\n AT TIMESTAMP $`telar at`\nMATCH (n) RETURN n");
         assert_eq!(as_of("USE telar RETURN 1"), "AT TIMESTAMP $`telar at`\nUSE telar RETURN 1");
         assert_eq!(as_of("/* MATCH */ RETURN 1"), "/* MATCH */ AT TIMESTAMP $`telar at`\nRETURN 1");
-        // What is wrong anyway is told by whoever runs it.
+        // Syntax errors are told when the statement runs.
         assert_eq!(as_of("MATCH (n RETURN n"), "MATCH (n RETURN n");
         let timed = Past::Time("2026-11-23".to_owned()).of("RETURN 1").unwrap();
         assert_eq!(timed.text, "AT TIMESTAMP datetime($`telar at`)\nRETURN 1");

@@ -1,4 +1,4 @@
-//! Sessions: which version a client speaks, what it asks, and which of its calls run.
+//! Sessions: the version of a client, its requests, and its running calls.
 //!
 //! ```text
 //!  receive ─► Step::Done      answered at once: handshake, lists, faults
@@ -32,7 +32,7 @@ const BATCHES: &str = "2025-03-26";
 const CALLS_MAX: usize = 16;
 /// Messages of one batch.
 const BATCH_MAX: usize = 100;
-/// How often a client that asks for it hears that a call still runs.
+/// Interval of progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 
 /// The server: a graph, and what calls may do to it.
@@ -43,14 +43,14 @@ pub struct Server {
     running: AtomicUsize,
 }
 
-/// Takes messages that a call sends before its answer.
+/// Receiver of messages that a call sends before its answer.
 pub(crate) type Notify<'n> = dyn Fn(Json) + Send + Sync + 'n;
 
-/// What became of a message.
+/// Outcome of a message.
 pub(crate) enum Step {
-    /// It is answered, if it wants an answer.
+    /// The answer, if the message wants one.
     Done(Option<Json>),
-    /// It is to be run.
+    /// A request to run.
     Run(Pending),
 }
 
@@ -151,7 +151,7 @@ impl Session {
         Pending { session: Arc::clone(self), parts, is_batch }
     }
 
-    /// What there is to do for one message; nothing for one that wants no answer.
+    /// Work for one message; none for a notification.
     fn part(self: &Arc<Self>, json: Json, in_batch: bool) -> Option<Part> {
         let (id, method, params) = match Message::read(json) {
             Err(answer) => return Some(Part::Answer(answer)),
@@ -210,7 +210,7 @@ impl Session {
         }))
     }
 
-    /// What is answered at once.
+    /// Answers to requests that run nothing.
     fn listed(&self, method: &str, params: &Map<String, Json>) -> Result<Json, RpcError> {
         let settings = &self.server.settings;
         match method {
@@ -274,7 +274,7 @@ impl Pending {
 }
 
 impl Call {
-    /// By what progress of this call is told.
+    /// Token of the progress notifications of this call.
     fn token(&self) -> Option<Json> {
         self.params.get("_meta")?.get("progressToken").cloned()
     }

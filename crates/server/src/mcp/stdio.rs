@@ -18,12 +18,12 @@ use super::server::{Server, Session, Step};
 
 /// Bytes of one line.
 const LINE_MAX: usize = 16 << 20;
-/// How long calls may run on after the input has ended, before they are ended.
+/// Time that running calls have to finish after the end of the input.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long calls that were ended are waited for.
+/// Longest wait for calls that were cancelled.
 const END: Duration = Duration::from_secs(5);
 
-/// Why a server ends.
+/// Reason for the end of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// The input has ended: the client is done.
@@ -72,7 +72,7 @@ impl Working {
     }
 }
 
-/// Where answers go.
+/// Writer of answers.
 struct Output<W> {
     writer: Mutex<W>,
     ended: Sender<Ended>,
@@ -83,7 +83,7 @@ impl<W: Write> Output<W> {
         let line = format!("{message}\n");
         let mut writer = self.writer.lock();
         if writer.write_all(line.as_bytes()).and_then(|()| writer.flush()).is_err() {
-            // Whoever waits for the end may have gone, too.
+            // An error says that nobody waits for the end any more.
             let _ = self.ended.send(Ended::Output);
         }
     }

@@ -102,7 +102,7 @@ impl Client {
         result
     }
 
-    /// What a tool returns that does what it is asked.
+    /// Structured result of a call that succeeds.
     pub(crate) fn tool(&mut self, tool: &str, arguments: Json) -> Json {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result}");
@@ -112,7 +112,7 @@ impl Client {
         result["structuredContent"].clone()
     }
 
-    /// What a tool says that fails.
+    /// Error text of a call that fails.
     pub(crate) fn refused(&mut self, tool: &str, arguments: Json) -> String {
         let result = self.call(tool, arguments);
         assert_eq!(result["isError"], true, "{result}");

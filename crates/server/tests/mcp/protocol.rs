@@ -142,7 +142,7 @@ fn a_call_ends_when_it_is_cancelled_or_takes_too_long() {
     let mut client = Client::start(&path, &["--timeout", "2"]);
     let call = json!({ "name": "read_query", "arguments": { "query": LONG } });
     let id = client.request("tools/call", &call);
-    // What comes after it is answered before it.
+    // Later requests are answered first.
     assert_eq!(client.ask("ping", &json!({}))["result"], json!({}));
     let same = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
     client.send(&same);
@@ -200,13 +200,13 @@ fn too_many_calls_at_once_are_refused() {
 #[test]
 fn it_ends_with_its_input_and_with_signals() {
     let (_folder, path) = database();
-    // What was asked before the end of the input is answered.
+    // Requests before the end of the input are answered.
     let mut client = Client::start(&path, &[]);
     let call = json!({ "name": "read_query", "arguments": { "query": "RETURN 1 AS one" } });
     let id = client.request("tools/call", &call);
     let (exit, said) = client.end();
     assert_eq!((exit, said.len(), &said[0]["id"]), (Some(0), 1, &json!(id)));
-    // What runs for long does not keep it.
+    // Long calls do not delay the end.
     let mut client = Client::start(&path, &["--timeout", "600"]);
     let call = json!({ "name": "read_query", "arguments": { "query": LONG } });
     client.request("tools/call", &call);

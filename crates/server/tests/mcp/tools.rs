@@ -1,4 +1,4 @@
-//! What each tool does, what it refuses, and where it stops.
+//! Every tool: results, refusals, limits.
 
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,7 @@ fn the_schema_has_what_a_query_needs() {
     let some = client.tool("schema", json!({ "names": ["Tea"], "sample": 1 }));
     assert_eq!(some["nodes"].as_array().unwrap().len(), 1);
     assert_eq!(some["relationships"], json!([]));
-    // What was there before anything was made.
+    // At commit 0 the graph is empty.
     let past = client.tool("schema", json!({ "at": 0 }));
     assert_eq!((&past["nodes"], &past["at"]), (&json!([]), &json!(0)));
 }
@@ -287,7 +287,7 @@ fn neighbourhoods_are_walked_within_limits() {
     ] {
         let mut found = names(&near(arguments.clone())["nodes"]).join(" ");
         let mut expected = expected.join(" ");
-        // Those of one distance come in any order.
+        // Nodes at one distance come in any order.
         for text in [&mut found, &mut expected] {
             let mut words: Vec<&str> = text.split(' ').collect();
             words[1..].sort_unstable();

@@ -479,7 +479,7 @@ pub(super) struct Wanted<'a> {
     pub(super) timeout: Option<Duration>,
 }
 
-/// How rows are asked for.
+/// Paging of rows.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pulls {
     pub(super) rows_at_once: i64,

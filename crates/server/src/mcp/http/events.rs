@@ -9,11 +9,11 @@ use http_body::Frame;
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
-/// Where messages go. Nobody is told of a client that has gone.
+/// Sender of messages. A client that has gone is not reported.
 #[derive(Debug, Clone)]
 pub(super) struct Events(mpsc::UnboundedSender<Bytes>);
 
-/// What is sent, until all [`Events`] are dropped.
+/// Body of the messages: it ends when all [`Events`] are dropped.
 struct Sent(mpsc::UnboundedReceiver<Bytes>);
 
 /// A place for messages, and the body that they become.

@@ -1,5 +1,5 @@
-//! Which requests are looked at: those for this machine, by programs and by pages that may ask, with
-//! the token if there is one.
+//! Access rules: requests to this machine, from programs and from allowed pages, with the token if
+//! one is set.
 //!
 //! A browser sends what any page wants sent, to servers on loopback, too. `Host` shows DNS rebinding,
 //! and `Origin` and `Sec-Fetch-Site` the page: no page can forge them.
@@ -14,7 +14,7 @@ use crate::http::{Authority, Origin};
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Why a request is not looked at.
+/// Reason for the refusal of a request.
 pub(super) type Refused = (StatusCode, &'static str);
 
 /// The only value of a header.
@@ -27,8 +27,10 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>,
     }
 }
 
+/// Checks a request that came in at the address `local`.
+///
 /// # Errors
-/// Why the request, which came in at `local`, is not to be looked at.
+/// The reason for its refusal.
 pub(super) fn check(
     settings: &Settings,
     headers: &HeaderMap,

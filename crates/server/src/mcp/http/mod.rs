@@ -3,13 +3,13 @@
 //! | request | answer |
 //! |---|---|
 //! | `POST` of `initialize` | the answer, and `Mcp-Session-Id`, which later requests send |
-//! | `POST` of a request | its answer as JSON; as events, if it asks for progress or takes only these |
+//! | `POST` of a request | its answer as JSON; as events, if it asks for progress or takes no JSON |
 //! | `POST` of notifications | 202 |
 //! | `GET` | 405: this server sends nothing that was not asked for |
 //! | `DELETE` | ends the session, and what runs in it |
 //!
-//! A call runs on a thread for blocking work. `guard` says which requests are looked at, `sessions`
-//! keeps them, `events` is the body of an answer in events.
+//! A call runs on a thread for blocking work. `guard` has the access rules, `sessions` the open
+//! sessions, `events` the body of an answer in events.
 
 mod events;
 mod guard;
@@ -44,7 +44,7 @@ use sessions::Sessions;
 
 /// Bytes of one message.
 const BODY_MAX: usize = 16 << 20;
-/// How long requests may take after the end was asked for.
+/// Time that open requests have to finish at the end.
 const GRACE: Duration = Duration::from_secs(5);
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -52,18 +52,18 @@ const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-versi
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-/// Who may ask.
+/// Access rules of the HTTP transport.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// What clients may call the server beside the names of this machine.
+    /// Host names of the server beside those of this machine.
     pub allowed_hosts: Allowed<Host>,
     /// Origins of pages that may ask, beside those of the server itself.
     pub allowed_origins: Allowed<Origin>,
-    /// What every request has to have as `Authorization: Bearer`.
+    /// Token that every request sends as `Authorization: Bearer`.
     pub token: Option<String>,
 }
 
-/// What all requests share.
+/// State that all requests share.
 #[derive(Debug, Clone)]
 struct App(Arc<Shared>);
 
@@ -74,7 +74,7 @@ struct Shared {
     sessions: Sessions,
 }
 
-/// Where a connection came in.
+/// Local address of a connection.
 #[derive(Debug, Clone, Copy)]
 struct Local(Option<SocketAddr>);
 
@@ -120,7 +120,7 @@ impl Listening {
         Ok(Self { app, address, runtime, end, serving })
     }
 
-    /// Where it listens.
+    /// The address it listens at.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -137,7 +137,7 @@ impl Listening {
     }
 }
 
-/// What is wrong with a request.
+/// Fault of a request: status and message.
 struct Fault(StatusCode, String);
 
 impl IntoResponse for Fault {
@@ -179,7 +179,7 @@ impl App {
     }
 }
 
-/// What browsers are told for pages of other origins that may ask.
+/// CORS headers for pages of the allowed origins.
 fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
     let allowed = allowed.clone();
     let origins = AllowOrigin::predicate(move |said, _| {
@@ -199,8 +199,7 @@ fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
         .expose_headers([SESSION_ID])
 }
 
-/// Refuses requests that nobody is meant to send. What a browser asks before a page of an allowed
-/// origin may ask has no token.
+/// Refuses requests that break the access rules. Preflights of browsers carry no token.
 async fn guarded(
     State(app): State<App>,
     ConnectInfo(Local(local)): ConnectInfo<Local>,

@@ -110,10 +110,10 @@ impl Walk {
         }
     }
 
-    /// What is near the nodes with these numbers, within `bytes` of JSON.
+    /// The subgraph around the nodes with these numbers, within `bytes` of JSON.
     ///
     /// # Errors
-    /// Those of the statements.
+    /// Errors of the statements.
     pub(super) fn expand(
         &self,
         context: &Context<'_>,

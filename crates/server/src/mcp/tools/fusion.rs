@@ -10,10 +10,10 @@ use serde_json::{Value as Json, json};
 /// The constant of the method, as its authors have it (Cormack et al., 2009).
 const K: f64 = 60.0;
 
-/// What one search found, the best first.
+/// Hits of one search, the best first.
 #[derive(Debug)]
 pub(super) struct Ranked {
-    /// What found it.
+    /// Name of the index or property.
     pub(super) by: String,
     /// Nodes or relationships, with their scores.
     pub(super) hits: Vec<(Json, f64)>,

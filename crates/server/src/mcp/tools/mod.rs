@@ -1,4 +1,4 @@
-//! The tools: what a model can ask for. One file each, with its schemas beside what it does.
+//! The tools, one file each, with its schemas beside its code.
 //!
 //! - `schema`: labels, types, properties, patterns, indexes.
 //! - `query`: statements that read, and those that write.
@@ -23,7 +23,7 @@ use super::gather::Room;
 use super::graph::{Flag, Graph, Reading};
 use super::past::Past;
 
-/// What a call works with.
+/// Environment of a call.
 pub(crate) struct Context<'c> {
     pub(crate) graph: &'c Graph,
     pub(crate) settings: &'c Settings,
@@ -57,7 +57,7 @@ pub(crate) struct Tool {
     arguments: fn(&Settings) -> (Json, &'static [&'static str]),
     /// The schema of what it returns.
     output: fn() -> Json,
-    /// It is not there unless writes are allowed.
+    /// True for a tool that needs `--allow-writes`.
     writes: bool,
     run: fn(&Context<'_>, Arguments) -> Result<Json, Failure>,
 }

@@ -50,7 +50,7 @@ pub(super) const TOOL: Tool = Tool {
     run,
 };
 
-/// Where the walk begins.
+/// Start of the walk.
 enum Start {
     Id(String),
     Property { text: String, parameters: ValueMap },

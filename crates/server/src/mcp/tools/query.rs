@@ -88,10 +88,10 @@ fn read(context: &Context<'_>, mut arguments: Arguments) -> Result<Json, Failure
     Ok(answer(&done))
 }
 
-/// Refuses commands that a session that only reads would run; what a query does is told by its plan,
-/// and refused by the session.
+/// Refuses commands that a session that only reads would run. What a query does is told by its
+/// plan, and refused by the session.
 fn check_kind(text: &str, settings: &Settings) -> Result<(), Failure> {
-    // What is wrong with the text is told when it runs.
+    // Syntax errors are told when the statement runs.
     let Ok(statement) = parse(text) else { return Ok(()) };
     let is_read = match &statement.kind {
         StatementKind::Query { .. } | StatementKind::Show(_) => true,

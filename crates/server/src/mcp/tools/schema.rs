@@ -116,7 +116,7 @@ fn run(context: &Context<'_>, mut arguments: Arguments) -> Result<Json, Failure>
     let parameters = ValueMap::from_iter([("sample".into(), (sample as i64).into())]);
     let reading = context.read(past)?;
     let mut describing = Describing { context, reading, parameters };
-    // What is listed last is left out first.
+    // Entries at the end are left out first.
     let mut left = context.settings.chars_max;
     let mut left_out = 0_usize;
     let mut keep = |list: &mut Vec<Json>, entry: Json| {
@@ -170,7 +170,7 @@ const SHOW_INDEXES: &str = "SHOW INDEXES YIELD name, type, entityType, labelsOrT
 const SHOW_CONSTRAINTS: &str =
     "SHOW CONSTRAINTS YIELD name, type, entityType, labelsOrTypes, properties";
 
-/// What is counted of properties: `entity` is a variable of what was matched.
+/// Counts properties of the matched variable `entity`.
 fn properties_of(entity: &str) -> String {
     format!(
         "WITH {entity} LIMIT $sample UNWIND keys({entity}) AS key \

@@ -24,8 +24,8 @@ pub(super) const TOOL: Tool = Tool {
     name: "search",
     title: "Search by words and meaning",
     description: "The best nodes and relationships for words ('query', through the full-text \
-        indexes), for an embedding ('vector', against a property or vector index), or for both, put \
-        together by reciprocal rank fusion; with 'hops', also the subgraph around the hits. The \
+        indexes), for an embedding ('vector', against a property or vector index), or for both, \
+        put together by reciprocal rank fusion; with 'hops', also the subgraph around the hits. The \
         schema lists the indexes. 'at' searches the past.",
     arguments: |settings| {
         let mut arguments = Map::new();
@@ -146,7 +146,7 @@ struct Search<'s> {
     label: Option<String>,
 }
 
-/// Where the vectors are that one is compared with.
+/// A vector, and the embeddings that it is compared with.
 struct Embeddings {
     vector: Value,
     property: Option<String>,

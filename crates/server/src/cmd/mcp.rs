@@ -46,8 +46,8 @@ pub(crate) struct Options {
     /// bolt+ssc:// whatever the certificate is
     #[arg(value_name = "DB|ADDRESS")]
     db: PathBuf,
-    /// Serve HTTP at this address, under /mcp; port 0 takes any that is free. Beyond this machine it
-    /// needs a token in TELAR_MCP_TOKEN, which clients send as Authorization: Bearer
+    /// Serve HTTP at this address, under /mcp; port 0 takes any that is free. Beyond this machine
+    /// it needs a token in TELAR_MCP_TOKEN, which clients send as Authorization: Bearer
     #[arg(long, value_name = "ADDRESS")]
     http: Option<SocketAddr>,
     /// Let tools change the graph; a directory without a database becomes one
@@ -65,8 +65,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
           value_parser = clap::value_parser!(u32).range(1..=86_400))]
     timeout: u32,
-    /// Keep what the last so many commits replaced, for reads of the past and for changes; stays set
-    /// for this database
+    /// Keep what the last so many commits replaced, for reads of the past and for changes; stays
+    /// set for this database
     #[arg(long, value_name = "COMMITS")]
     retain: Option<u64>,
     /// User of a server; TELAR_PASSWORD has the password

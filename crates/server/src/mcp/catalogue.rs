@@ -13,10 +13,11 @@ const PAGE: usize = 50;
 pub(crate) const INSTRUCTIONS: &str = "\
 A property graph, queried in openCypher. Call 'schema' first: it lists labels, relationship types, \
 properties and indexes. 'search' finds nodes by words, by an embedding or by both; 'neighbourhood' \
-shows what is around a node; 'read_query' answers everything else. Every answer has 'at', the commit \
-that was read: given as the argument 'at' of a later call, it reads that state again, also after \
-changes. 'changes' lists what was committed since a cursor. Where an answer was cut, 'truncated' says \
-how to get the rest. An error of a query names line and column: correct the query and call again.";
+shows what is around a node; 'read_query' answers everything else. Every answer has 'at', the \
+commit that was read: given as the argument 'at' of a later call, it reads that state again, also \
+after changes. 'changes' lists what was committed since a cursor. Where an answer was cut, \
+'truncated' says how to get the rest. An error of a query names line and column: correct the query \
+and call again.";
 
 /// One page of a list.
 ///
@@ -80,8 +81,8 @@ pub(crate) fn prompt(params: &Map<String, Json>) -> Result<Json, RpcError> {
     };
     let text = format!(
         "Answer this question from the graph: {question}\n\nCall 'schema', unless you know it. Find \
-         where to begin with 'search', if there are full-text or vector indexes, and look around with \
-         'neighbourhood'; count, filter and aggregate with 'read_query'. Say which nodes and \
+         where to begin with 'search', if there are full-text or vector indexes, and look around \
+         with 'neighbourhood'; count, filter and aggregate with 'read_query'. Say which nodes and \
          relationships the answer rests on, and say so if the graph does not have it."
     );
     Ok(json!({

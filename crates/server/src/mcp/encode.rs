@@ -7,7 +7,7 @@
 //! | path | `{"nodes": [..], "relationships": [..]}` |
 //! | 16 numbers or more, among them a float | `"<768 numbers: 0.12, -0.5, 0.25, ...>"` |
 //! | times, points, bytes, floats that are no numbers | texts, as in plain JSON of the HTTP API |
-//! | texts above 4,000 characters, lists above 200 elements | their beginning, and what is left out |
+//! | texts above 4,000 characters, lists above 200 elements | the beginning, and what is left out |
 
 use telar_db::json::{Notation, Writer};
 use telar_db::query::{QueryError, Rows, element_id_of_edge, element_id_of_vertex};

@@ -1,8 +1,8 @@
 //! Access rules: requests to this machine, from programs and from allowed pages, with the token if
 //! one is set.
 //!
-//! A browser sends what any page wants sent, to servers on loopback, too. `Host` shows DNS rebinding,
-//! and `Origin` and `Sec-Fetch-Site` the page: no page can forge them.
+//! A browser sends what any page wants sent, to servers on loopback, too. `Host` shows DNS
+//! rebinding, `Origin` and `Sec-Fetch-Site` show the page: no page can forge them.
 
 use std::net::SocketAddr;
 

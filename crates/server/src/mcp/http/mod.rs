@@ -3,7 +3,7 @@
 //! | request | answer |
 //! |---|---|
 //! | `POST` of `initialize` | the answer, and `Mcp-Session-Id`, which later requests send |
-//! | `POST` of a request | its answer as JSON; as events, if it asks for progress or takes no JSON |
+//! | `POST` of a request | its answer as JSON; or as events, for progress or if JSON is refused |
 //! | `POST` of notifications | 202 |
 //! | `GET` | 405: this server sends nothing that was not asked for |
 //! | `DELETE` | ends the session, and what runs in it |

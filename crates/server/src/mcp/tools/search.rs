@@ -25,8 +25,8 @@ pub(super) const TOOL: Tool = Tool {
     title: "Search by words and meaning",
     description: "The best nodes and relationships for words ('query', through the full-text \
         indexes), for an embedding ('vector', against a property or vector index), or for both, \
-        put together by reciprocal rank fusion; with 'hops', also the subgraph around the hits. The \
-        schema lists the indexes. 'at' searches the past.",
+        put together by reciprocal rank fusion; with 'hops', also the subgraph around the hits. \
+        The schema lists the indexes. 'at' searches the past.",
     arguments: |settings| {
         let mut arguments = Map::new();
         let mut add = |name: &str, schema: Json| _ = arguments.insert(name.to_owned(), schema);

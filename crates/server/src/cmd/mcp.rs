@@ -1,6 +1,6 @@
 //! `telar mcp`: a database for programs with language models.
 
-use std::io::{BufReader, stdin, stdout};
+use std::io::{BufReader, IsTerminal, stdin, stdout};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,14 +8,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use clap::Args;
 use telar_db::{Retention, Settings};
 use telar_server::bolt::client::{Address, Login};
 use telar_server::http::{Allowed, Host, Origin};
 use telar_server::mcp::stdio::{Connection, Ended};
 use telar_server::mcp::{self, Graph, Server, http};
-use telar_share::{Opening, Shared};
+use telar_share::{Error, Opening, Shared};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::expect_database;
@@ -130,7 +130,13 @@ impl Options {
             files: None,
             shared: true,
         };
-        Ok(Graph::of_folder(Shared::open(opening)?))
+        let shared = Shared::open(opening).map_err(|error| match error {
+            Error::Database(telar_db::Error::Locked { .. }) => anyhow!(
+                "{error}; one that a server has open is reached by its address: telar mcp bolt://..."
+            ),
+            error => error.into(),
+        });
+        Ok(Graph::of_folder(shared?))
     }
 
     fn settings(&self) -> mcp::Settings {
@@ -216,6 +222,12 @@ fn shown(path: &Path) -> String {
 }
 
 fn speak(server: &Arc<Server>, end: Sender<Ended>, ended: &Receiver<Ended>) -> anyhow::Result<()> {
+    if stdin().is_terminal() {
+        eprintln!(
+            "This speaks to programs, line by line; --http serves a database at an address. The end \
+             of the input (Ctrl-D) ends it."
+        );
+    }
     let connection = Connection::start(server, BufReader::new(stdin()), stdout(), end)?;
     connection.finish(ended.recv()?);
     Ok(())

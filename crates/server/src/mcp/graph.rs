@@ -57,16 +57,27 @@ struct Lent<'p> {
 }
 
 impl Pool {
-    fn lend(&self, settings: &Settings, flag: &Flag, write: bool) -> Result<Lent<'_>, Failure> {
-        let idle = self.idle.lock().pop();
-        let mut client = match idle {
-            Some(client) => client,
-            None => self.connect(flag)?,
-        };
-        client.set_interrupt(Arc::clone(flag));
-        client.set_read_only(!write);
-        client.set_timeout(Some(settings.timeout));
-        Ok(Lent { pool: self, client: Some(client) })
+    /// A connection on which a transaction was begun. One that the server has closed while it was
+    /// idle is found out by this, and replaced.
+    fn begin(&self, settings: &Settings, flag: &Flag, write: bool) -> Result<Lent<'_>, Failure> {
+        loop {
+            let idle = self.idle.lock().pop();
+            let was_idle = idle.is_some();
+            let mut client = match idle {
+                Some(client) => client,
+                None => self.connect(flag)?,
+            };
+            client.set_interrupt(Arc::clone(flag));
+            client.set_read_only(!write);
+            client.set_timeout(Some(settings.timeout));
+            match client.begin() {
+                Err(client::Error::Lost(_)) if was_idle => {}
+                begun => {
+                    let lent = Lent { pool: self, client: Some(client) };
+                    return begun.map(|()| lent).map_err(Failure::from);
+                }
+            }
+        }
     }
 
     fn connect(&self, flag: &Flag) -> Result<Client, client::Error> {
@@ -193,11 +204,7 @@ impl Graph {
             Place::Folder(shared) => {
                 Open::Folder(Self::session(shared, settings, flag, false).begin()?)
             }
-            Place::Server(pool) => {
-                let mut lent = pool.lend(settings, flag, false)?;
-                lent.client().begin()?;
-                Open::Server(Box::new(lent))
-            }
+            Place::Server(pool) => Open::Server(Box::new(pool.begin(settings, flag, false)?)),
         };
         Ok(Reading { open, past, at: None })
     }
@@ -221,7 +228,9 @@ impl Graph {
                 Ok(Answered::of_summary(rows, summary))
             }
             Place::Server(pool) => {
-                let mut lent = pool.lend(settings, flag, true)?;
+                let mut lent = pool.begin(settings, flag, true)?;
+                // Some statements run only outside of a transaction.
+                lent.client().rollback()?;
                 let answer = lent.client().run_first(text, parameters, room.rows + 1)?;
                 let at = lent.client().last_commit();
                 Ok(Answered { at, ..Answered::of_answer(rows, answer)? })

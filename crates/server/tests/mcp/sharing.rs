@@ -1,9 +1,14 @@
 //! A database that others use, too: another process, or a server.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
+
 use serde_json::json;
 
 use crate::client::{Client, telar_mcp};
-use crate::serving::{PASSWORD, serve};
+use crate::process::Process;
+use crate::serving::{PASSWORD, serve, telar};
 
 #[test]
 fn several_processes_use_one_folder() {
@@ -27,8 +32,31 @@ fn several_processes_use_one_folder() {
 }
 
 #[test]
+fn a_folder_that_a_server_has_is_said_to_be_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("graph.telar");
+    let mut command = telar();
+    command.arg("serve").arg(&path).args(["--no-auth", "--no-http", "--bolt", "127.0.0.1:0"]);
+    let mut server = Process::start(command.stdout(Stdio::piped()).stderr(Stdio::null())).unwrap();
+    let mut line = String::new();
+    BufReader::new(server.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let address = line.trim().strip_prefix("Bolt at ").unwrap().to_owned();
+    let refused = telar_mcp().arg(&path).output().unwrap();
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(said.contains("reached by its address: telar mcp bolt://"), "{said}");
+    // Nobody has to log in there.
+    let mut command = telar_mcp();
+    let mut client = Client::of(command.arg(address));
+    client.shake_hands("2025-11-25");
+    assert_eq!(client.rows("RETURN 1"), json!([[1]]));
+}
+
+#[test]
 fn a_database_of_a_server_is_used() {
-    let (_server, address) = serve(&["--set", "store.retention=100 commits"]);
+    let idle = ["--set", "bolt.idle_timeout=1s"];
+    let settings = [&["--set", "store.retention=100 commits"], &idle[..]].concat();
+    let (_server, address) = serve(&settings);
     let address = format!("bolt://{address}");
     let client = |arguments: &[&str]| {
         let mut command = telar_mcp();
@@ -66,6 +94,10 @@ fn a_database_of_a_server_is_used() {
     let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a, b WHERE a + b < 0 RETURN 1";
     let said = reader.refused("read_query", json!({ "query": long }));
     assert!(said.contains("TransactionTimedOut"), "{said}");
+    // The server closes connections that idle.
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(reader.rows("RETURN 1"), json!([[1]]));
+    writer.write("CREATE (:Late)");
     let call = json!({ "name": "read_query", "arguments": { "query": long } });
     let id = reader.request("tools/call", &call);
     reader.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",

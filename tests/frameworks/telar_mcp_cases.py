@@ -20,22 +20,34 @@ def stdio(*arguments, **environment):
 
 
 @asynccontextmanager
-async def over_stdio(folder, *arguments):
-    async with Client(stdio(folder / "graph.telar", *arguments)) as client:
+async def over_stdio(folder, *arguments, mode="auto"):
+    async with Client(stdio(folder / "graph.telar", *arguments), mode=mode) as client:
         yield client
 
 
 @asynccontextmanager
-async def over_http(folder, *arguments):
+async def by_handshake(folder, *arguments):
+    async with over_stdio(folder, *arguments, mode="legacy") as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(folder, *arguments, mode="auto"):
     command = [TELAR, "mcp", folder / "graph.telar", "--http", "127.0.0.1:0", *arguments]
     server = await asyncio.create_subprocess_exec(*map(str, command), stdout=subprocess.PIPE)
     try:
         line = (await server.stdout.readline()).decode().split()
-        async with Client(line[-1]) as client:
+        async with Client(line[-1], mode=mode) as client:
             yield client
     finally:
         server.terminate()
         equal(await asyncio.wait_for(server.wait(), 20), 0, "exit code")
+
+
+@asynccontextmanager
+async def in_a_session(folder, *arguments):
+    async with over_http(folder, *arguments, mode="legacy") as client:
+        yield client
 
 
 @asynccontextmanager
@@ -60,7 +72,7 @@ async def refused(client, name, **arguments):
 
 
 async def everything(transport):
-    """Each tool, resource and prompt."""
+    """Each tool, resource and prompt; the version of the protocol."""
     with tempfile.TemporaryDirectory() as folder:
         async with transport(Path(folder), "--allow-writes", "--retain", "1000") as client:
             listed = [found.name for found in (await client.list_tools()).tools]
@@ -92,7 +104,7 @@ async def everything(transport):
             equal(json.loads(contents[0].text)["nodes"][0]["label"], "Person", "the resource")
             prompt = await client.get_prompt("ask_graph", {"question": "Who knows Bob?"})
             equal("Who knows Bob?" in prompt.messages[0].content.text, True, "the prompt")
-            return read["at"], client.protocol_version
+            return client.protocol_version
 
 
 async def past(client, at):
@@ -102,13 +114,14 @@ async def past(client, at):
 
 @case
 async def all_tools_over_stdio():
-    _, version = await everything(over_stdio)
-    equal(version, "2025-11-25", "version")
+    equal(await everything(over_stdio), "2026-07-28", "version")
+    equal(await everything(by_handshake), "2025-11-25", "version")
 
 
 @case
 async def all_tools_over_http():
-    await everything(over_http)
+    equal(await everything(over_http), "2026-07-28", "version")
+    equal(await everything(in_a_session), "2025-11-25", "version")
 
 
 if KIND == "telar":

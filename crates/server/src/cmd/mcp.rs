@@ -78,7 +78,7 @@ pub(crate) struct Options {
     /// Names, beside those of this machine, by which clients call the HTTP server: a,b
     #[arg(long, value_name = "HOSTS", requires = "http", value_parser = Allowed::hosts)]
     allow_host: Option<Allowed<Host>>,
-    /// Origins of web pages that may use the HTTP server: https://app.example.com
+    /// Origins of web pages that may use the HTTP server, with scheme: a,b
     #[arg(long, value_name = "ORIGINS", requires = "http", value_parser = Allowed::origins)]
     allow_origin: Option<Allowed<Origin>>,
 }

@@ -10,7 +10,8 @@
 //!
 //! - [`stdio`], [`http`]: the transports. A call runs on a thread of its own; another message ends
 //!   it.
-//! - `server`: a session with its version and its running calls; `rpc`: messages and errors.
+//! - `server`: a session with its version and its running calls; `modern`: the version without
+//!   sessions; `rpc`: messages and errors.
 //! - `catalogue`: resources and prompts; `tools`: the tools, with their schemas.
 //! - `graph`: the database behind the tools; `past`: statements as of an earlier commit.
 //! - `gather`, `encode`: rows as JSON, within limits; `arguments`, `failure`: input and errors of
@@ -26,6 +27,7 @@ mod failure;
 mod gather;
 mod graph;
 pub mod http;
+mod modern;
 mod past;
 mod rpc;
 mod server;

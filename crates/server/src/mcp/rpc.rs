@@ -11,6 +11,10 @@ pub(crate) mod code {
     pub(crate) const INTERNAL: i64 = -32603;
     /// MCP's own: there is no such resource.
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// MCP's own, since 2026: headers and message differ.
+    pub(crate) const HEADER_MISMATCH: i64 = -32020;
+    /// MCP's own, since 2026: there is no such version.
+    pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
     /// Ours: too many calls run.
     pub(crate) const BUSY: i64 = -32000;
 }

@@ -20,12 +20,13 @@ use serde_json::{Map, Value as Json, json};
 
 use super::catalogue::{self, INSTRUCTIONS, SCHEMA};
 use super::graph::{Flag, Graph};
+use super::modern;
 use super::rpc::{self, Id, Message, RpcError, code};
 use super::tools::{Context, Tool, schema_of};
 use super::{Settings, rpc::notification};
 
-/// Versions of the protocol, the newest first.
-pub(crate) const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// Versions of the protocol that begin with a handshake, the newest first.
+pub(crate) const HANDSHAKES: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The only version that has batches.
 const BATCHES: &str = "2025-03-26";
 /// Calls that run at once.
@@ -88,6 +89,18 @@ struct Call {
     method: String,
     params: Map<String, Json>,
     flag: Flag,
+    /// The request is of the version without sessions.
+    is_modern: bool,
+}
+
+/// Features of the server.
+pub(crate) fn capabilities() -> Json {
+    json!({ "tools": {}, "resources": {}, "prompts": {} })
+}
+
+/// Name and version of the server.
+pub(crate) fn server_info() -> Json {
+    json!({ "name": "telar", "title": "Telar", "version": env!("CARGO_PKG_VERSION") })
 }
 
 impl Server {
@@ -162,18 +175,43 @@ impl Session {
             }
             Ok(Message::Request { id, method, params }) => (id, method, params),
         };
+        let is_modern = method != "initialize" && modern::is_meant(&params);
+        let checked = if is_modern { self.check_modern(&params) } else { Ok(()) };
+        if let Err(error) = checked {
+            return Some(Part::Answer(rpc::error(Some(&id), &error)));
+        }
         let answered = match &*method {
+            "server/discover" if is_modern => Ok(modern::discover()),
+            "tools/call" | "resources/read" if is_modern => {
+                return Some(self.call(id, method, params, is_modern));
+            }
+            _ if is_modern => self.listed(&method, &params),
             "initialize" if in_batch => Err(RpcError::request("initialize stands alone")),
             "initialize" => self.initialize(&params),
             "ping" => Ok(json!({})),
             _ if !self.is_begun() => Err(RpcError::request("initialize comes first")),
-            "tools/call" | "resources/read" => return Some(self.call(id, method, params)),
+            "tools/call" | "resources/read" => {
+                return Some(self.call(id, method, params, is_modern));
+            }
             _ => self.listed(&method, &params),
         };
         Some(Part::Answer(match answered {
-            Ok(result) => rpc::result(&id, &result),
+            Ok(mut result) => {
+                if is_modern {
+                    modern::stamp(&method, &mut result);
+                }
+                rpc::result(&id, &result)
+            }
             Err(error) => rpc::error(Some(&id), &error),
         }))
+    }
+
+    /// Checks a request of the version without sessions.
+    fn check_modern(&self, params: &Map<String, Json>) -> Result<(), RpcError> {
+        if self.is_begun() {
+            return Err(RpcError::request("the handshake of this session said another version"));
+        }
+        modern::check(params)
     }
 
     fn notified(&self, method: &str, params: &Map<String, Json>) {
@@ -195,17 +233,13 @@ impl Session {
         if state.version.is_some() {
             return Err(RpcError::request("the session is initialized already"));
         }
-        let version = VERSIONS.into_iter().find(|version| *version == wanted);
-        let version = version.unwrap_or(VERSIONS[0]);
+        let version = HANDSHAKES.into_iter().find(|version| *version == wanted);
+        let version = version.unwrap_or(HANDSHAKES[0]);
         state.version = Some(version);
         Ok(json!({
             "protocolVersion": version,
-            "capabilities": { "tools": {}, "resources": {}, "prompts": {} },
-            "serverInfo": {
-                "name": "telar",
-                "title": "Telar",
-                "version": env!("CARGO_PKG_VERSION"),
-            },
+            "capabilities": capabilities(),
+            "serverInfo": server_info(),
             "instructions": INSTRUCTIONS,
         }))
     }
@@ -230,7 +264,13 @@ impl Session {
     }
 
     /// Notes a call, so that it can be ended before it runs.
-    fn call(self: &Arc<Self>, id: Id, method: String, params: Map<String, Json>) -> Part {
+    fn call(
+        self: &Arc<Self>,
+        id: Id,
+        method: String,
+        params: Map<String, Json>,
+        is_modern: bool,
+    ) -> Part {
         let refuse = |error: RpcError| Part::Answer(rpc::error(Some(&id), &error));
         let running = &self.server.running;
         // ORDERING: relaxed, as nothing else is read because of the count.
@@ -247,7 +287,7 @@ impl Session {
         }
         state.calls.insert(id.clone(), Arc::clone(&flag));
         drop(state);
-        Part::Call(Call { session: Arc::clone(self), id, method, params, flag })
+        Part::Call(Call { session: Arc::clone(self), id, method, params, flag, is_modern })
     }
 }
 
@@ -294,7 +334,12 @@ impl Call {
             return None;
         }
         Some(match done {
-            Ok(result) => rpc::result(&self.id, &result),
+            Ok(mut result) => {
+                if self.is_modern {
+                    modern::stamp(&self.method, &mut result);
+                }
+                rpc::result(&self.id, &result)
+            }
             Err(error) => rpc::error(Some(&self.id), &error),
         })
     }
@@ -326,7 +371,11 @@ impl Call {
         let Server { graph, settings, .. } = &*self.session.server;
         let context = Context { graph, settings, flag: &self.flag };
         if self.method == "resources/read" {
-            return read_resource(&context, &params);
+            let missing = match self.is_modern {
+                true => code::INVALID_PARAMS,
+                false => code::RESOURCE_NOT_FOUND,
+            };
+            return read_resource(&context, &params, missing);
         }
         let Some(Json::String(name)) = params.remove("name") else {
             return Err(RpcError::parameters("name: expected a string"));
@@ -350,11 +399,16 @@ impl Drop for Call {
     }
 }
 
-fn read_resource(context: &Context<'_>, params: &Map<String, Json>) -> Result<Json, RpcError> {
+/// Reads a resource; `missing` is the code of the error if there is no such.
+fn read_resource(
+    context: &Context<'_>,
+    params: &Map<String, Json>,
+    missing: i64,
+) -> Result<Json, RpcError> {
     let uri = params.get("uri").and_then(Json::as_str);
     let uri = uri.ok_or_else(|| RpcError::parameters("uri: expected a string"))?;
     if uri != SCHEMA {
-        let mut error = RpcError::new(code::RESOURCE_NOT_FOUND, "there is no such resource");
+        let mut error = RpcError::new(missing, "there is no such resource");
         error.data = Some(json!({ "uri": uri }));
         return Err(error);
     }

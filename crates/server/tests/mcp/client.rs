@@ -8,8 +8,18 @@ use serde_json::{Value as Json, json};
 
 use crate::process::Process;
 
-/// The newest version of the protocol.
+/// The newest version of the protocol that begins with a handshake.
 pub(crate) const VERSION: &str = "2025-11-25";
+/// The version that has none.
+pub(crate) const MODERN: &str = "2026-07-28";
+
+/// What each request of the latter says of itself.
+pub(crate) fn modern_meta() -> Json {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
 
 /// The program, without settings from the environment of the tests.
 pub(crate) fn telar_mcp() -> Command {

@@ -3,11 +3,11 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::client::{Client, VERSION, telar_mcp};
+use crate::client::{Client, MODERN, VERSION, modern_meta, telar_mcp};
 use crate::process::Process;
 
 const BOTH: &str = "Accept: application/json, text/event-stream";
@@ -146,7 +146,7 @@ fn what_is_no_request_of_the_protocol_is_refused() {
     assert_eq!(served.post(&[], &query(1, "RETURN 1")).status, 400, "no session");
     assert_eq!(served.post(&["Mcp-Session-Id: nonsense"], &query(1, "RETURN 1")).status, 404);
     let wrong = served.post(&[&session, "MCP-Protocol-Version: 1999-01-01"], &query(1, "RETURN 1"));
-    assert_eq!((wrong.status, &wrong.json()["error"]["code"]), (400, &json!(-32600)));
+    assert_eq!((wrong.status, &wrong.json()["error"]["code"]), (400, &json!(-32022)));
     let get = served.send("GET", "/mcp", &["Accept: text/event-stream", &session], "");
     assert_eq!((get.status, get.header("allow")), (405, Some("POST, DELETE")));
     assert_eq!(served.send("PUT", "/mcp", &[&session], "").status, 405);
@@ -226,6 +226,76 @@ fn calls_tell_their_progress_in_events_and_can_be_cancelled() {
         let cancelled = running.join().unwrap();
         assert_eq!((cancelled.status, &*cancelled.body), (202, ""));
     });
+}
+
+/// A request of the version without sessions, and its headers.
+fn modern(id: i64, method: &str, mut parameters: Json) -> (Json, Vec<String>) {
+    let name = parameters.get("name").or(parameters.get("uri")).and_then(Json::as_str);
+    let name = name.map(|name| format!("Mcp-Name: {name}"));
+    let version = format!("MCP-Protocol-Version: {MODERN}");
+    let headers = [version, format!("Mcp-Method: {method}")].into_iter().chain(name).collect();
+    parameters["_meta"] = modern_meta();
+    (request(id, method, &parameters), headers)
+}
+
+#[test]
+fn requests_without_sessions_are_answered() {
+    let served = Served::start(None, &["--timeout", "600"]);
+    let send = |(message, headers): (Json, Vec<String>)| {
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        served.post(&headers, &message)
+    };
+    let query = |query: &str| json!({ "name": "read_query", "arguments": { "query": query } });
+    let discovered = send(modern(1, "server/discover", json!({})));
+    assert_eq!(discovered.status, 200, "{}", discovered.body);
+    assert_eq!(discovered.json()["result"]["supportedVersions"], json!([MODERN]));
+    assert!(discovered.header("mcp-session-id").is_none());
+    let listed = send(modern(2, "tools/list", json!({}))).json()["result"].clone();
+    assert_eq!((&listed["resultType"], &listed["ttlMs"]), (&json!("complete"), &json!(0)));
+    let called = send(modern(3, "tools/call", query("RETURN 1"))).json()["result"].clone();
+    assert_eq!(called["structuredContent"]["rows"], json!([[1]]));
+    assert_eq!(called["resultType"], "complete");
+    for ((message, headers), status, code) in [
+        (modern(4, "nonsense", json!({})), 404, -32601),
+        (modern(5, "initialize", json!({})), 400, -32602),
+        (modern(6, "ping", json!({})), 404, -32601),
+        (modern(7, "tools/call", json!({ "name": "nonsense" })), 400, -32602),
+        (modern(8, "resources/read", json!({ "uri": "telar://x" })), 400, -32602),
+        (
+            (modern(9, "tools/list", json!({})).0, modern(9, "prompts/list", json!({})).1),
+            400,
+            -32020,
+        ),
+        ((json!([]), modern(10, "tools/list", json!({})).1), 400, -32600),
+    ] {
+        let answer = send((message.clone(), headers));
+        assert_eq!(answer.status, status, "{message}: {}", answer.body);
+        assert_eq!(answer.json()["error"]["code"], code, "{message}");
+    }
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" });
+    assert_eq!(send((notification, modern(0, "x", json!({})).1)).status, 202);
+    // A call ends with its connection: 16 of them, which run for ten minutes, leave room for more.
+    let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
+                WITH a, b WHERE a + b < 0 RETURN count(*)";
+    for id in 0..16 {
+        let (message, headers) = modern(id, "tools/call", query(long));
+        let body = message.to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n{BOTH}\r\n{}\r\n\
+             Content-Length: {}\r\n\r\n{body}",
+            served.address,
+            headers.join("\r\n"),
+            body.len()
+        );
+        let mut stream = TcpStream::connect(&served.address).unwrap();
+        stream.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let until = Instant::now() + Duration::from_secs(30);
+    while send(modern(20, "tools/call", query("RETURN 1"))).json()["error"]["code"] == -32000 {
+        assert!(Instant::now() < until, "calls of clients that have gone run on");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 #[test]

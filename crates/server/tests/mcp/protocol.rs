@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-use crate::client::{Client, VERSION, telar_mcp};
+use crate::client::{Client, MODERN, VERSION, modern_meta, telar_mcp};
 
 /// A query that runs until it is ended.
 const LONG: &str = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
@@ -61,6 +61,45 @@ fn versions_are_negotiated() {
         }
         assert_eq!(client.end(), (Some(0), vec![]));
     }
+}
+
+#[test]
+fn the_version_without_a_handshake_is_spoken() {
+    let (_folder, path) = database();
+    let mut client = Client::silent(&path, &["--timeout", "600"]);
+    let mut ask = |method: &str, mut parameters: Json| {
+        parameters["_meta"] = modern_meta();
+        client.ask(method, &parameters)
+    };
+    let discovered = ask("server/discover", json!({}))["result"].clone();
+    assert_eq!(discovered["supportedVersions"], json!([MODERN]));
+    assert_eq!(
+        (&discovered["resultType"], &discovered["cacheScope"]),
+        (&json!("complete"), &json!("private"))
+    );
+    assert_eq!(discovered["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "telar");
+    assert_eq!(ask("tools/list", json!({}))["result"]["tools"].as_array().unwrap().len(), 5);
+    let query = |query: &str| json!({ "name": "read_query", "arguments": { "query": query } });
+    let called = ask("tools/call", query("MATCH (t:Tea) RETURN t.price"))["result"].clone();
+    assert_eq!(called["structuredContent"]["rows"], json!([[3]]));
+    assert_eq!((&called["resultType"], called.get("ttlMs")), (&json!("complete"), None));
+    assert_eq!(code(&ask("ping", json!({}))), -32601);
+    assert_eq!(code(&ask("resources/read", json!({ "uri": "telar://x" }))), -32602);
+    let mut other = modern_meta();
+    other["io.modelcontextprotocol/protocolVersion"] = "2030-01-01".into();
+    let refused = client.ask("tools/list", &json!({ "_meta": other }));
+    assert_eq!(code(&refused), -32022);
+    assert!(refused["error"]["data"]["supported"].as_array().unwrap().contains(&json!(MODERN)));
+    let mut long = query(LONG);
+    long["_meta"] = modern_meta();
+    let id = client.request("tools/call", &long);
+    client.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                         "params": { "requestId": id } }));
+    // A client that falls back is served; then its version is said.
+    client.shake_hands(VERSION);
+    let late = client.ask("tools/list", &json!({ "_meta": modern_meta() }));
+    assert_eq!(code(&late), -32600);
+    assert_eq!(client.rows("RETURN 1"), json!([[1]]));
 }
 
 #[test]

@@ -9,17 +9,22 @@ use http_body::Frame;
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
+use super::HangUp;
+
 /// Sender of messages. A client that has gone is not reported.
 #[derive(Debug, Clone)]
 pub(super) struct Events(mpsc::UnboundedSender<Bytes>);
 
 /// Body of the messages: it ends when all [`Events`] are dropped.
-struct Sent(mpsc::UnboundedReceiver<Bytes>);
+struct Sent {
+    messages: mpsc::UnboundedReceiver<Bytes>,
+    _hang_up: Option<HangUp>,
+}
 
-/// A place for messages, and the body that they become.
-pub(super) fn events() -> (Events, Body) {
-    let (sender, receiver) = mpsc::unbounded_channel();
-    (Events(sender), Body::new(Sent(receiver)))
+/// A place for messages, and the body that they become, which drops `hang_up` at its end.
+pub(super) fn events(hang_up: Option<HangUp>) -> (Events, Body) {
+    let (sender, messages) = mpsc::unbounded_channel();
+    (Events(sender), Body::new(Sent { messages, _hang_up: hang_up }))
 }
 
 impl Events {
@@ -38,6 +43,6 @@ impl http_body::Body for Sent {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        self.0.poll_recv(cx).map(|event| event.map(|event| Ok(Frame::data(event))))
+        self.messages.poll_recv(cx).map(|event| event.map(|event| Ok(Frame::data(event))))
     }
 }

@@ -8,6 +8,8 @@
 //! | `GET` | 405: this server sends nothing that was not asked for |
 //! | `DELETE` | ends the session, and what runs in it |
 //!
+//! Requests of version 2026-07-28, which their header tells, have no session.
+//!
 //! A call runs on a thread for blocking work. `guard` has the access rules, `sessions` the open
 //! sessions, `events` the body of an answer in events.
 
@@ -36,8 +38,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::rpc::{self, RpcError};
-use super::server::{Pending, Server, Session, Step, VERSIONS};
+use super::modern;
+use super::rpc::{self, Id, RpcError};
+use super::server::{HANDSHAKES, Pending, Server, Session, Step};
 use crate::http::{Allowed, Host, Origin};
 use events::events;
 use sessions::Sessions;
@@ -137,18 +140,33 @@ impl Listening {
     }
 }
 
-/// Fault of a request: status and message.
-struct Fault(StatusCode, String);
+/// Refusal of a request: status and body.
+struct Fault(StatusCode, Json);
+
+impl Fault {
+    fn new(status: StatusCode, message: &str) -> Self {
+        Self(status, rpc::error(None, &RpcError::request(message)))
+    }
+}
 
 impl IntoResponse for Fault {
     fn into_response(self) -> Response {
-        refusal(self.0, &self.1)
+        json(self.0, &self.1)
+    }
+}
+
+/// Cancels the calls of a session when it is dropped: their client has gone.
+struct HangUp(Arc<Session>);
+
+impl Drop for HangUp {
+    fn drop(&mut self) {
+        self.0.cancel_all();
     }
 }
 
 /// An answer that is an error of the protocol without a request.
 fn refusal(status: StatusCode, message: &str) -> Response {
-    json(status, &rpc::error(None, &RpcError::request(message)))
+    Fault::new(status, message).into_response()
 }
 
 fn json(status: StatusCode, body: &Json) -> Response {
@@ -170,10 +188,10 @@ impl App {
     fn session(&self, headers: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
         let Some(id) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else {
             let message = "Mcp-Session-Id is missing: initialize gives one";
-            return Err(Fault(StatusCode::BAD_REQUEST, message.to_owned()));
+            return Err(Fault::new(StatusCode::BAD_REQUEST, message));
         };
         let message = "the session has ended: initialize again";
-        let ended = || Fault(StatusCode::NOT_FOUND, message.to_owned());
+        let ended = || Fault::new(StatusCode::NOT_FOUND, message);
         let session = self.0.sessions.find(id).ok_or_else(ended)?;
         Ok((id.to_owned(), session))
     }
@@ -195,6 +213,8 @@ fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
             axum::http::header::AUTHORIZATION,
             SESSION_ID,
             PROTOCOL_VERSION,
+            HeaderName::from_static("mcp-method"),
+            HeaderName::from_static("mcp-name"),
         ])
         .expose_headers([SESSION_ID])
 }
@@ -233,10 +253,12 @@ async fn handle(
     headers: HeaderMap,
     body: Result<Bytes, axum::extract::rejection::BytesRejection>,
 ) -> Response {
-    if let Err(fault) = check_version(&headers) {
+    let is_modern = headers.get(PROTOCOL_VERSION).is_some_and(|said| said == modern::VERSION);
+    if !is_modern && let Err(fault) = check_version(&headers) {
         return fault.into_response();
     }
     match (method, body) {
+        (Method::POST, Ok(body)) if is_modern => post_modern(&app, &headers, &body).await,
         (Method::POST, Ok(body)) => post(&app, &headers, &body).await,
         (Method::POST, Err(rejection)) => refusal(rejection.status(), &rejection.body_text()),
         (Method::DELETE, _) => match app.session(&headers) {
@@ -257,11 +279,11 @@ async fn handle(
 
 fn check_version(headers: &HeaderMap) -> Result<(), Fault> {
     let Some(version) = headers.get(PROTOCOL_VERSION) else { return Ok(()) };
-    if version.to_str().is_ok_and(|version| VERSIONS.contains(&version)) {
+    if version.to_str().is_ok_and(|version| HANDSHAKES.contains(&version)) {
         return Ok(());
     }
-    let message = format!("MCP-Protocol-Version: expected one of {}", VERSIONS.join(", "));
-    Err(Fault(StatusCode::BAD_REQUEST, message))
+    let error = modern::unsupported(version.to_str().unwrap_or_default());
+    Err(Fault(StatusCode::BAD_REQUEST, rpc::error(None, &error)))
 }
 
 /// True if the client takes this type.
@@ -275,24 +297,42 @@ fn accepts(headers: &HeaderMap, media: &str) -> bool {
     all.peek().is_none() || all.any(|value| value.split(',').any(is_it))
 }
 
+/// A message, and the types of answers that its client takes.
+struct Received {
+    message: Json,
+    takes_json: bool,
+    takes_events: bool,
+}
+
+impl Received {
+    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Fault> {
+        let content = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
+        let content = content.and_then(|media| media.split(';').next()).map(str::trim);
+        if !content.is_some_and(|media| media.eq_ignore_ascii_case(JSON)) {
+            let message = "Content-Type: expected application/json";
+            return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
+        }
+        let (takes_json, takes_events) = (accepts(headers, JSON), accepts(headers, EVENTS));
+        if !takes_json && !takes_events {
+            let message = "Accept: expected application/json and text/event-stream";
+            return Err(Fault::new(StatusCode::NOT_ACCEPTABLE, message));
+        }
+        let message = rpc::parse(body).map_err(|answer| Fault(StatusCode::BAD_REQUEST, answer))?;
+        Ok(Self { message, takes_json, takes_events })
+    }
+
+    /// True if this call is to be answered in events.
+    fn wants_events(&self, pending: &Pending) -> bool {
+        self.takes_events && (!self.takes_json || pending.wants_progress())
+    }
+}
+
 async fn post(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
-    let content = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
-    let content = content.and_then(|media| media.split(';').next()).map(str::trim);
-    if !content.is_some_and(|media| media.eq_ignore_ascii_case(JSON)) {
-        return refusal(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "Content-Type: expected application/json",
-        );
-    }
-    let (takes_json, takes_events) = (accepts(headers, JSON), accepts(headers, EVENTS));
-    if !takes_json && !takes_events {
-        let message = "Accept: expected application/json and text/event-stream";
-        return refusal(StatusCode::NOT_ACCEPTABLE, message);
-    }
-    let message = match rpc::parse(body) {
-        Ok(message) => message,
-        Err(answer) => return json(StatusCode::BAD_REQUEST, &answer),
+    let mut received = match Received::read(headers, body) {
+        Ok(received) => received,
+        Err(fault) => return fault.into_response(),
     };
+    let message = received.message.take();
     let begins = message.get("method").and_then(Json::as_str) == Some("initialize");
     if begins && !headers.contains_key(SESSION_ID) {
         return begin(app, message);
@@ -304,19 +344,57 @@ async fn post(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
     match session.receive(message) {
         Step::Done(None) => StatusCode::ACCEPTED.into_response(),
         Step::Done(Some(answer)) => answered(&answer),
-        Step::Run(pending) if takes_events && (!takes_json || pending.wants_progress()) => {
-            streamed(pending)
-        }
-        Step::Run(pending) => {
-            let run = tokio::task::spawn_blocking(move || pending.run(&|_| {}));
-            match run.await {
-                Ok(Some(answer)) => json(StatusCode::OK, &answer),
-                // It was cancelled, which has no answer.
-                Ok(None) => StatusCode::ACCEPTED.into_response(),
-                Err(_) => refusal(StatusCode::INTERNAL_SERVER_ERROR, "the call broke off"),
-            }
-        }
+        Step::Run(pending) if received.wants_events(&pending) => streamed(pending, None),
+        Step::Run(pending) => match run(pending).await {
+            Ok(Some(answer)) => json(StatusCode::OK, &answer),
+            // A cancelled call has no answer.
+            Ok(None) => StatusCode::ACCEPTED.into_response(),
+            Err(fault) => fault.into_response(),
+        },
     }
+}
+
+/// Runs a call on a thread for blocking work.
+async fn run(pending: Pending) -> Result<Option<Json>, Fault> {
+    let run = tokio::task::spawn_blocking(move || pending.run(&|_| {}));
+    let broken = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the call broke off");
+    run.await.map_err(broken)
+}
+
+/// A request of the version without sessions: it is all there is, and ends with its connection.
+async fn post_modern(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
+    let mut received = match Received::read(headers, body) {
+        Ok(received) => received,
+        Err(fault) => return fault.into_response(),
+    };
+    let message = received.message.take();
+    if !message.is_object() {
+        return refusal(StatusCode::BAD_REQUEST, "a body is one message");
+    }
+    if message.get("id").is_none() {
+        return StatusCode::ACCEPTED.into_response();
+    }
+    let header = |name: &'static str| headers.get(name).and_then(|value| value.to_str().ok());
+    if let Err(error) = modern::check_headers(&message, header) {
+        let id = message.get("id").and_then(Id::read);
+        return json(StatusCode::BAD_REQUEST, &rpc::error(id.as_ref(), &error));
+    }
+    let session = Session::new(&app.0.server);
+    let hang_up = HangUp(Arc::clone(&session));
+    let answer = match session.receive(message) {
+        Step::Done(None) => return StatusCode::ACCEPTED.into_response(),
+        Step::Done(Some(answer)) => answer,
+        Step::Run(pending) if received.wants_events(&pending) => {
+            return streamed(pending, Some(hang_up));
+        }
+        Step::Run(pending) => match run(pending).await {
+            Ok(Some(answer)) => answer,
+            Ok(None) => return StatusCode::ACCEPTED.into_response(),
+            Err(fault) => return fault.into_response(),
+        },
+    };
+    let status = StatusCode::from_u16(modern::status(&answer));
+    json(status.unwrap_or(StatusCode::OK), &answer)
 }
 
 /// An answer to a message that was looked at; one that belongs to no request says that it was none.
@@ -343,9 +421,10 @@ fn begin(app: &App, message: Json) -> Response {
     response
 }
 
-/// Runs a call, whose progress and answer are events.
-fn streamed(pending: Pending) -> Response {
-    let (events, body) = events();
+/// Runs a call, whose progress and answer are events. It ends with the connection if there is
+/// something to hang up.
+fn streamed(pending: Pending, hang_up: Option<HangUp>) -> Response {
+    let (events, body) = events(hang_up);
     tokio::task::spawn_blocking(move || {
         let answer = pending.run(&|message| events.send(&message));
         if let Some(answer) = answer {

@@ -239,7 +239,7 @@ fn searches_find_by_words_by_vectors_and_by_both() {
         client.tool("search", json!({ "query": "what? (Bob)", "plain": true, "label": "Person" }));
     assert_eq!(hits(&found), ["Bob"]);
     let said = client.refused("search", json!({ "query": "what? (Bob" }));
-    assert!(said.contains("Cannot parse"), "{said}");
+    assert!(said.contains("Cannot parse") && said.contains("With 'plain'"), "{said}");
     for (wrong, expected) in [
         (json!({}), "'query', 'vector' or both"),
         (json!({ "query": "x", "index": "nowhere" }), "no full-text index 'nowhere'"),

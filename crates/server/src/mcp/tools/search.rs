@@ -295,8 +295,13 @@ impl Search<'_> {
                  RETURN hit, score LIMIT $most"
             );
             let parameters = [("index", index.name.as_str().into()), ("query", Value::from(query))];
-            let hits = self.hits(&text, parameters)?;
-            lists.push(Ranked { by: format!("full-text index {}", index.name), hits });
+            let hits = self.hits(&text, parameters).map_err(|mut failure| {
+                if failure.message_mut().contains("ParseException") {
+                    *failure.message_mut() += " With 'plain' the words are taken as they are.";
+                }
+                failure
+            });
+            lists.push(Ranked { by: format!("full-text index {}", index.name), hits: hits? });
         }
         Ok(lists)
     }

@@ -12,8 +12,8 @@ use telar_graph::update::IndexedObjects;
 use telar_graph::value::heap_bytes_of;
 use telar_graph::view::IndexedObject;
 use telar_graph::{
-    Column, Direction, EdgeId, EdgeTypeId, Expansion, IndexUnavailable, LabelId, PropertyKeyId,
-    ReadError, SchemaRule, Value, VertexId,
+    Column, Direction, EdgeId, EdgeTypeId, Expansion, IndexKind, IndexUnavailable, LabelId,
+    PropertyKeyId, ReadError, SchemaRule, Value, VertexId,
 };
 use telar_text::key::{self, Entry};
 use telar_text::score::Totals;
@@ -97,9 +97,12 @@ impl QueryIndex {
     /// The parts of the index.
     fn index(&self, call: &CallContext<'_>, name: &str) -> Result<Vec<SchemaRule>, QueryError> {
         let rules = call.graph().schema_rules();
-        let parts: Vec<SchemaRule> = parts(&rules, name).into_iter().cloned().collect();
+        let parts = parts(&rules, name).into_iter();
+        let is_fulltext = |rule: &&SchemaRule| rule.kind == IndexKind::Fulltext.into();
+        let parts: Vec<SchemaRule> = parts.filter(is_fulltext).cloned().collect();
         let Some(first) = parts.first() else {
-            let fulltext = rules.iter().filter_map(|rule| Some(&*rule.fulltext.as_ref()?.of));
+            let options = rules.iter().filter_map(|rule| rule.options.as_ref());
+            let fulltext = options.filter(|o| o.fulltext().is_some()).map(|o| &*o.of);
             let near = telar_cypher::suggest::closest(name, fulltext);
             let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
             let why = format!(
@@ -221,7 +224,8 @@ impl Procedure for QueryIndex {
         let names = call.graph().property_key_names();
         let of = |key: &PropertyKeyId| names.get(usize::from(key.get())).map_or("", String::as_str);
         let fields: Vec<&str> = parts[0].properties.iter().map(of).collect();
-        let indexed = parts[0].fulltext.as_ref().and_then(|o| Analyzer::named(&o.analyzer));
+        let indexed =
+            parts[0].options.as_ref().and_then(|o| Analyzer::named(&o.fulltext()?.analyzer));
         let indexed = indexed.unwrap_or_default();
         let analyzer = options.analyzer.unwrap_or(indexed);
         let mut read = Read { call, parts: &parts, indexed, scanned: None, since: 0 };

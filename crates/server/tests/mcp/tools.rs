@@ -269,6 +269,32 @@ fn searches_find_by_words_by_vectors_and_by_both() {
 }
 
 #[test]
+fn vector_indexes_are_used() {
+    let (_folder, path) = people();
+    let mut client = start(&path, &["--allow-writes"]);
+    let options = "OPTIONS {indexConfig: {`vector.dimensions`: 2}}";
+    let before = client.write(&format!("CREATE VECTOR INDEX near FOR (n:Person) ON n.e {options}"));
+    let found = client.tool("search", json!({ "vector": [1, 0], "limit": 2 }));
+    assert_eq!(hits(&found), ["Ada", "Bob"]);
+    assert_eq!(found["hits"][0]["matched"][0]["by"], "vector index near");
+    let of_property = json!({ "vector": [1, 0], "property": "e", "label": "Person", "limit": 1 });
+    let found = client.tool("search", of_property);
+    assert_eq!(found["hits"][0]["matched"][0]["by"], "vector index near");
+    client.write("MATCH (p:Person {name: 'Ada'}) DETACH DELETE p");
+    let near = json!({ "vector": [1, 0], "vector_index": "near", "limit": 1 });
+    assert_eq!(hits(&client.tool("search", near)), ["Bob"]);
+    let past = json!({ "vector": [1, 0], "query": "ada", "limit": 1, "at": before });
+    let found = client.tool("search", past);
+    assert_eq!(
+        (hits(&found), found["hits"][0]["matched"].as_array().unwrap().len()),
+        (vec!["Ada".to_owned()], 2)
+    );
+    client.write(&format!("CREATE VECTOR INDEX other FOR (n:Tea) ON n.e {options}"));
+    let said = client.refused("search", json!({ "vector": [1, 0] }));
+    assert!(said.contains("one of near, other"), "{said}");
+}
+
+#[test]
 fn neighbourhoods_are_walked_within_limits() {
     let (_folder, path) = people();
     let mut client = start(&path, &["--allow-writes"]);

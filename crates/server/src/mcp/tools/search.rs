@@ -333,10 +333,12 @@ impl Search<'_> {
             return Ok(Ranked { by: format!("vector index {}", index.name), hits });
         }
         let Some(property) = property else {
-            return Err(Failure::new(
-                "'property' is needed: the property that holds the embeddings, as there is not one \
-                 vector index",
-            ));
+            let names: Vec<String> =
+                self.indexes("VECTOR")?.into_iter().map(|index| index.name).collect();
+            return Err(Failure::new(match names.is_empty() {
+                true => "'property' is needed: the property that holds the embeddings".to_owned(),
+                false => format!("'vector_index' is needed: one of {}", names.join(", ")),
+            }));
         };
         let label =
             self.label.as_deref().map_or_else(String::new, |label| format!(":{}", quoted(label)));

@@ -5,8 +5,8 @@
 #   tools/frameworks.sh [TELAR] [NAME]...
 #
 # TELAR is the binary, by default target/debug/telar; nothing is built here. Names: graphiti langchain mcp lightrag
-# graphrag mem0 cognee llamaindex haystack (all of these if none is named). The cases are tests/frameworks/NAME_cases.py;
-# what is installed for them is tests/frameworks/pins/NAME.txt, below target/frameworks, once. A framework that cannot be
+# graphrag mem0 telar_mcp cognee llamaindex haystack (all if none is named). The cases are
+# tests/frameworks/NAME_cases.py; what is installed for them is tests/frameworks/pins/NAME.txt, below target/frameworks, once. A framework that cannot be
 # fetched because there is no network is skipped with a word. Every framework gets a server of its own, with a user, on a
 # free port of the loopback, with its store in a temporary folder.
 #
@@ -17,7 +17,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 root=$PWD
 target=${CARGO_TARGET_DIR:-$root/target}
 cases=$root/tests/frameworks
-NAMES=(graphiti langchain mcp lightrag graphrag mem0 cognee llamaindex haystack)
+NAMES=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp cognee llamaindex haystack)
 # Seconds that one framework may take.
 SECONDS_MAX=${FRAMEWORKS_SECONDS:-120}
 
@@ -86,6 +86,8 @@ fetched() {
 
 export FRAMEWORKS_PASSWORD=${FRAMEWORKS_PASSWORD:-frameworks-password}
 export FRAMEWORKS_KIND=${FRAMEWORKS_KIND:-telar}
+# For cases that start it themselves.
+export FRAMEWORKS_TELAR=$(realpath "$telar")
 # Nothing is asked for outside, and nothing is told.
 export PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=ignore DO_NOT_TRACK=1 HF_HUB_OFFLINE=1 NO_PROXY='*'
 

@@ -89,7 +89,7 @@ step openapi tools/openapi.sh
 # Neo4j's drivers and the TCK over Bolt, against the binary that the tests have just built.
 step drivers tools/drivers.sh "$target/debug/telar"
 # Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
-frameworks=(graphiti langchain mcp lightrag graphrag mem0)
+frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
 if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
 step frameworks tools/frameworks.sh "$target/debug/telar" "${frameworks[@]}"
 # The wheel in an environment of its own.

@@ -63,6 +63,7 @@
 mod again;
 mod algorithms;
 mod backend;
+mod changes;
 pub mod import;
 pub mod json;
 mod plans;
@@ -75,6 +76,7 @@ mod session;
 use std::path::Path;
 
 pub use backend::{Backend, BackendTransaction, SharedGraph};
+pub use changes::{ChangeNames, Unnamed};
 pub use plans::PlanUses;
 pub use runtime::Runtime;
 pub use script::ScriptError;

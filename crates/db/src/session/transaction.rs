@@ -154,7 +154,12 @@ impl QueryTransaction {
                 .map(|result| Ran::Held(Box::new(result)))
         } else {
             let inputs = self.session.inputs(parameters, &context, limits);
-            match self.transaction.snapshot() {
+            let past = match plan.at(self.transaction.graph(), parameters, &context)? {
+                // Commits of the past do not depend on what the transaction has written.
+                Some(at) => Some(self.session.backend.snapshot_at(&at)?),
+                None => None,
+            };
+            match past.as_deref().or_else(|| self.transaction.snapshot()) {
                 // Nothing was written: the snapshot is what the transaction sees.
                 Some(snapshot) => {
                     let shared = Shared(snapshot);

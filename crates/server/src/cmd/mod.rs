@@ -12,6 +12,7 @@ mod demo;
 mod export;
 mod import;
 mod info;
+mod mcp;
 mod promote;
 mod reorder;
 mod repair;
@@ -67,6 +68,8 @@ pub(crate) enum Command {
     Import(import::Options),
     /// Show what a database holds and what it costs
     Info(info::Options),
+    /// Serve a database to programs with language models (Model Context Protocol)
+    Mcp(mcp::Options),
     /// End following another server: the copies become databases of their own
     Promote(promote::Options),
     /// Write a database anew, with neighbours near each other on disk and in memory
@@ -99,6 +102,7 @@ pub(crate) fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Export(options) => export::run(&options),
         Command::Import(options) => import::run(&options),
         Command::Info(options) => info::run(&options),
+        Command::Mcp(options) => mcp::run(&options),
         Command::Promote(options) => promote::run(&options),
         Command::Reorder(options) => reorder::run(&options),
         Command::Repair(options) => repair::run(&options),

@@ -42,6 +42,18 @@ const SHELL: Others = &[
     (&["-e", "--query", "--execute", "--cypher"], "-c QUERY runs a query and ends"),
 ];
 
+const MCP: Others = &[
+    (&["-p", "--port", "--host", "--address", "--listen", "--transport"], "--http ADDRESS:PORT"),
+    (
+        &["-d", "--db", "--path", "--uri", "--url"],
+        "the directory or the server is an argument without a flag: telar mcp graph.telar",
+    ),
+    (&["--read-write", "--write", "--writes", "--allow-write"], "--allow-writes"),
+    (&["--read-only"], "nothing is written without --allow-writes"),
+    (&["--password"], "TELAR_PASSWORD has the password"),
+    (&["--token"], "TELAR_MCP_TOKEN has the token"),
+];
+
 /// The error with a hint at what exists, in place of those that would mislead.
 pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
@@ -53,6 +65,7 @@ pub(crate) fn explained(mut error: clap::Error) -> clap::Error {
     let hint = match &*command {
         "serve" => other(SERVE, flag).or_else(|| setting(flag)),
         "shell" => other(SHELL, flag),
+        "mcp" => other(MCP, flag),
         _ => None,
     };
     // That a flag could be passed as a value helps nobody: these are directories and files.

@@ -93,7 +93,6 @@ pub use isolation::{
 pub use names::{ALIAS, SYSTEM};
 pub use observer::{Observer, Ran};
 pub use passwords::PASSWORD_CHARS_MIN;
-pub(crate) use procedures::Names as ChangeNames;
 pub(crate) use quota::{KEPT as KEPT_PLACES, Place, Quota, Standing};
 pub use settings::{DbmsSettings, Security, StatementLimits, USER_SHARE};
 

@@ -21,13 +21,13 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 use telar_db::value::LocalDateTime;
-use telar_db::{ChangeStream, CommitChanges, CommitTs, Error, Value};
+use telar_db::{ChangeNames, ChangeStream, CommitChanges, CommitTs, Error, Value};
 
 use super::json::{Notation, Writer};
 use super::refusal::{Refusal, errors};
 use super::reply::{Cancelled, Ends, Gone, Reply, reply};
 use super::{App, input, media};
-use crate::dbms::{ChangeNames, Client, Database, Failure};
+use crate::dbms::{Client, Database, Failure};
 
 /// How long a look for commits may take before it looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(200);

@@ -56,6 +56,7 @@ use axum::routing::{get, post};
 use tokio::sync::watch;
 
 pub use json::{Notation, read_parameters};
+pub(crate) use origin::Authority;
 pub use origin::{Allowed, Host, Origin};
 pub use request::Request;
 pub use serve::Server;

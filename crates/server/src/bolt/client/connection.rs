@@ -100,6 +100,8 @@ pub(super) struct Connection {
     reset: bool,
     /// The server has ended it.
     closed: bool,
+    /// The newest commit that the server has told of.
+    bookmark: Option<String>,
     /// When waiting for an answer ends; never, once somebody has logged in.
     deadline: Option<Instant>,
 }
@@ -169,6 +171,7 @@ impl Connection {
             interrupted: Arc::clone(interrupted),
             reset: false,
             closed: false,
+            bookmark: None,
             deadline: Some(Instant::now() + CONNECT_WAIT),
         };
         connection.log_in(login)?;
@@ -213,16 +216,27 @@ impl Connection {
         }
     }
 
+    /// Later statements end once this flag is set.
+    pub(super) fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupted = flag;
+    }
+
+    /// The newest commit that the server has told of.
+    pub(super) fn bookmark(&self) -> Option<&str> {
+        self.bookmark.as_deref()
+    }
+
     /// Runs a statement and reads its rows: with `each`, pieces of them go there, and the answer
-    /// has the last.
+    /// has the last. With `only_first` the rest is thrown away after `rows_at_once` rows.
     pub(super) fn run(
         &mut self,
         text: &str,
         parameters: &ValueMap,
         wanted: Wanted<'_>,
-        rows_at_once: i64,
+        pulls: Pulls,
         mut each: Option<&mut Piece<'_>>,
     ) -> Result<Answer, Ended> {
+        let Pulls { rows_at_once, only_first } = pulls;
         let modern = self.version.major >= 5;
         let dialect = Dialect { element_ids: modern, utc: modern };
         let mut out = Vec::new();
@@ -248,6 +262,12 @@ impl Connection {
                 Reply::Success(map) => map.get("has_more") == Some(&Value::Bool(true)),
                 _ => false,
             };
+            if more && !self.reset && only_first {
+                let mut out = Vec::new();
+                request(&mut out, tag::DISCARD, 1, |out| SmallMap::new(out).int("n", -1));
+                self.send(&out)?;
+                continue;
+            }
             if more && !self.reset {
                 if let Some(each) = &mut each {
                     each(std::mem::take(&mut rows.rows)).map_err(Ended::Lost)?;
@@ -264,6 +284,7 @@ impl Connection {
                 // What was said first is why.
                 (Err(ended), _) | (_, Err(ended)) => return self.recovered(ended),
             };
+            self.note_bookmark(&ended);
             return Ok(answer::read(&began, &ended, rows.rows, rows.graph.entities));
         }
     }
@@ -309,9 +330,16 @@ impl Connection {
         self.send(&out)?;
         let reply = self.reply(None)?;
         match self.settled(reply) {
-            Ok(_) => Ok(()),
+            Ok(map) => {
+                self.note_bookmark(&map);
+                Ok(())
+            }
             Err(ended) => self.recovered(ended).map(drop),
         }
+    }
+
+    fn note_bookmark(&mut self, ended: &ValueMap) {
+        self.bookmark = text(ended, "bookmark").or(self.bookmark.take());
     }
 
     fn settled_first(&self, reply: Reply) -> Result<ValueMap, Ended> {
@@ -445,6 +473,21 @@ fn request(out: &mut Vec<u8>, tag: u8, fields: u8, write: impl FnOnce(&mut Vec<u
 pub(super) struct Wanted<'a> {
     pub(super) database: Option<&'a str>,
     pub(super) isolation: Option<&'a str>,
+    /// Refuse what writes.
+    pub(super) read_only: bool,
+    /// Give it up after this time.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// Paging of rows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pulls {
+    pub(super) rows_at_once: i64,
+    pub(super) only_first: bool,
+}
+
+impl Pulls {
+    pub(super) const ALL: Self = Self { rows_at_once: super::ROWS_AT_ONCE, only_first: false };
 }
 
 impl Wanted<'_> {
@@ -453,6 +496,12 @@ impl Wanted<'_> {
         let mut extra = SmallMap::new(out);
         if let Some(database) = self.database {
             extra.string("db", database);
+        }
+        if self.read_only {
+            extra.string("mode", "r");
+        }
+        if let Some(timeout) = self.timeout {
+            extra.int("tx_timeout", i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX));
         }
         if let Some(isolation) = self.isolation {
             SmallMap::new(extra.entry("tx_metadata")).string(ISOLATION_KEY, isolation);

@@ -18,14 +18,15 @@ mod tls;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use telar_db::{Isolation, Value, ValueMap};
 
 pub use address::{Address, Trust};
 pub use answer::{Answer, Remark};
-use connection::{Connection, Ended, Wanted};
+use connection::{Connection, Ended, Pulls, Wanted};
 
-use crate::dbms::isolation_name;
+use crate::dbms::{Bookmark, isolation_name};
 pub(crate) use graph::Graph;
 
 /// Rows that are asked for at a time.
@@ -101,9 +102,14 @@ pub struct Client {
     database: Option<String>,
     /// The level of isolation; none: the server's.
     isolation: Option<&'static str>,
+    read_only: bool,
+    /// Time of a statement or transaction; none: the server's.
+    timeout: Option<Duration>,
     connection: Option<Connection>,
     transaction: Transaction,
     interrupted: Arc<AtomicBool>,
+    /// The flag belongs to one statement or transaction, and is not cleared before it.
+    is_flag_of_call: bool,
 }
 
 impl Client {
@@ -118,8 +124,18 @@ impl Client {
         interrupted: Arc<AtomicBool>,
     ) -> Result<Self, Error> {
         let connection = Some(Connection::open(&address, &login, &interrupted)?);
-        let transaction = Transaction::None;
-        Ok(Self { address, login, database, isolation: None, connection, transaction, interrupted })
+        Ok(Self {
+            address,
+            login,
+            database,
+            isolation: None,
+            read_only: false,
+            timeout: None,
+            connection,
+            transaction: Transaction::None,
+            interrupted,
+            is_flag_of_call: false,
+        })
     }
 
     /// Where the server is.
@@ -150,6 +166,38 @@ impl Client {
         self.isolation = level.map(isolation_name);
     }
 
+    /// Has the server refuse what writes, in statements and transactions from now on.
+    pub fn set_read_only(&mut self, read_only: bool) {
+        self.read_only = read_only;
+    }
+
+    /// Limits the time of statements and transactions from now on; none: as the server does.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
+    }
+
+    /// Lets a flag of its own end the next statement or transaction, also if it is set before.
+    pub fn set_interrupt(&mut self, flag: Arc<AtomicBool>) {
+        self.interrupted = Arc::clone(&flag);
+        self.is_flag_of_call = true;
+        if let Some(connection) = &mut self.connection {
+            connection.set_interrupt(flag);
+        }
+    }
+
+    /// Timestamp of the newest commit that the server has told of with the end of a transaction.
+    #[must_use]
+    pub fn last_commit(&self) -> Option<u64> {
+        let bookmark: Bookmark = self.connection.as_ref()?.bookmark()?.parse().ok()?;
+        Some(bookmark.ts.get())
+    }
+
+    /// Wishes for a transaction, without the name of the database.
+    fn settings(&self) -> Wanted<'static> {
+        let Self { isolation, read_only, timeout, .. } = *self;
+        Wanted { database: None, isolation, read_only, timeout }
+    }
+
     /// Whether a transaction of several statements is open.
     #[must_use]
     pub fn in_transaction(&self) -> bool {
@@ -158,8 +206,10 @@ impl Client {
 
     /// The connection, made again if it was lost. What was to be given up before is over.
     fn connected(&mut self) -> Result<&mut Connection, Error> {
-        // ORDERING: relaxed, as nothing else is read because of the flag.
-        self.interrupted.store(false, Ordering::Relaxed);
+        if !self.is_flag_of_call {
+            // ORDERING: relaxed, as nothing else is read because of the flag.
+            self.interrupted.store(false, Ordering::Relaxed);
+        }
         let connection = match self.connection.take().filter(|open| !open.is_closed()) {
             Some(connection) => connection,
             None => Connection::open(&self.address, &self.login, &self.interrupted)?,
@@ -200,15 +250,39 @@ impl Client {
     /// # Errors
     /// What the server says of it. An open transaction is undone then, whatever it was.
     pub fn run(&mut self, text: &str, parameters: &ValueMap) -> Result<Answer, Error> {
+        self.run_pulled(text, parameters, Pulls::ALL)
+    }
+
+    /// As [`run`](Self::run), of which at most so many rows are wanted.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_first(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+        rows: usize,
+    ) -> Result<Answer, Error> {
+        let rows_at_once = i64::try_from(rows).unwrap_or(i64::MAX);
+        self.run_pulled(text, parameters, Pulls { rows_at_once, only_first: true })
+    }
+
+    fn run_pulled(
+        &mut self,
+        text: &str,
+        parameters: &ValueMap,
+        pulls: Pulls,
+    ) -> Result<Answer, Error> {
         if self.transaction == Transaction::Failed {
             return Err(Self::failed());
         }
+        let database = self.database.clone();
         // In a transaction they are those of its beginning.
-        let alone = self.transaction == Transaction::None;
-        let database = self.database.clone().filter(|_| alone);
-        let isolation = self.isolation.filter(|_| alone);
-        let wanted = Wanted { database: database.as_deref(), isolation };
-        let done = self.connected()?.run(text, parameters, wanted, ROWS_AT_ONCE, None);
+        let wanted = match self.transaction {
+            Transaction::None => Wanted { database: database.as_deref(), ..self.settings() },
+            _ => Wanted::default(),
+        };
+        let done = self.connected()?.run(text, parameters, wanted, pulls, None);
         self.note(done)
     }
 
@@ -226,7 +300,7 @@ impl Client {
         }
         let (parameters, wanted) = (ValueMap::new(), Wanted::default());
         let connection = self.connected()?;
-        let done = connection.run(text, &parameters, wanted, ROWS_AT_ONCE, Some(each));
+        let done = connection.run(text, &parameters, wanted, Pulls::ALL, Some(each));
         let answer = self.note(done)?;
         each(answer.rows).map_err(Error::Lost)
     }
@@ -237,7 +311,7 @@ impl Client {
     /// If one is open, or the server refuses it.
     pub fn begin(&mut self) -> Result<(), Error> {
         let database = self.database.clone();
-        let wanted = Wanted { database: database.as_deref(), isolation: self.isolation };
+        let wanted = Wanted { database: database.as_deref(), ..self.settings() };
         let begun = self.connected()?.begin(wanted);
         self.note(begun)?;
         self.transaction = Transaction::Open;
@@ -280,8 +354,8 @@ impl Client {
         let parameters = [("old", value(&self.login.password)), ("new", value(&new))];
         let parameters = parameters.into_iter().map(|(name, value)| (name.into(), value));
         let parameters: ValueMap = parameters.collect();
-        let wanted = Wanted { database: Some("system"), isolation: None };
-        let done = self.connected()?.run(text, &parameters, wanted, ROWS_AT_ONCE, None);
+        let wanted = Wanted { database: Some("system"), ..Wanted::default() };
+        let done = self.connected()?.run(text, &parameters, wanted, Pulls::ALL, None);
         self.note(done)?;
         self.login.password = new;
         Ok(())

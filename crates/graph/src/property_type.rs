@@ -73,6 +73,17 @@ macro_rules! property_types {
 const VECTOR: u64 = 16;
 
 impl PropertyType {
+    /// The name of a value's type, with what tells vectors apart.
+    #[must_use]
+    pub fn name_of(value: &Value) -> Cow<'static, str> {
+        match value {
+            Value::Vector(vector) => {
+                Self::Vector(vector.coordinate_type(), vector.dimension() as u16).name()
+            }
+            other => other.type_name().into(),
+        }
+    }
+
     fn vector_of_number(number: u64) -> Option<Self> {
         let ty = CoordinateType::from_number((number >> 8) as u8)?;
         let dimension = u16::try_from(number >> 16).ok()?;

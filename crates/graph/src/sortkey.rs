@@ -153,7 +153,9 @@ fn put_vector(vector: &Vector, out: &mut Vec<u8>) {
     out.push(vector.coordinate_type().number());
     put_word::<2>(vector.dimension() as u64, out);
     let lowest = vector.coordinate_type().bytes();
-    vector.ordered().for_each(|bits| out.extend_from_slice(&bits.to_be_bytes()[8 - lowest..]));
+    for bits in vector.ordered() {
+        out.extend((0..lowest).rev().map(|at| (bits >> (8 * at)) as u8));
+    }
 }
 
 /// Appends the encoding of `value` to `out`.

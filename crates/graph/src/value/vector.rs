@@ -224,7 +224,7 @@ macro_rules! coordinate_types {
                         let all = bytes.as_chunks::<{ size_of::<$ty>() }>().0.iter();
                         Self::$kind(match order {
                             ByteOrder::Little => all.map(|b| <$ty>::from_le_bytes(*b)).collect(),
-                            ByteOrder::Big => all.map(|b| <$ty>::from_be_bytes(*b)).collect(),
+                            ByteOrder::Big => all.map(|b| <$ty>::from_le_bytes(reversed(*b))).collect(),
                         })
                     })*
                 }
@@ -234,7 +234,7 @@ macro_rules! coordinate_types {
                 match self {
                     $(Self::$kind(all) => match order {
                         ByteOrder::Little => out.extend(all.iter().flat_map(|x| x.to_le_bytes())),
-                        ByteOrder::Big => out.extend(all.iter().flat_map(|x| x.to_be_bytes())),
+                        ByteOrder::Big => out.extend(all.iter().flat_map(|x| reversed(x.to_le_bytes()))),
                     },)*
                 }
             }
@@ -265,6 +265,12 @@ impl fmt::Display for CoordinateType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// The bytes in the other order.
+fn reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
+    bytes.reverse();
+    bytes
 }
 
 /// Order of the bytes of a coordinate.

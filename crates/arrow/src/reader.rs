@@ -43,6 +43,7 @@ use telar_db::value::{Date, Duration, LocalDateTime, LocalTime, NESTING_MAX};
 use telar_db::{Value, ValueMap};
 
 use crate::kind::{EXTENSION, JSON, NOTATION, TYPED};
+use crate::vectors;
 
 /// The values of an array. The field says what its type does not: whether texts are JSON.
 ///
@@ -459,6 +460,11 @@ fn read(array: &dyn Array, field: &Field, levels: u32) -> Result<Column, QueryEr
         }
         DataType::FixedSizeList(inner, _) => {
             let list = array.as_fixed_size_list();
+            if vectors::is_of_vectors(field)
+                && let Some(vectors) = vectors::column(list)
+            {
+                return Ok(vectors);
+            }
             let elements = read(list.values(), inner, below()?)?;
             let (first, size) = (list.value_offset_at(0), list.value_length() as usize);
             let range = |row| (first + row * size, first + (row + 1) * size);

@@ -5,7 +5,7 @@
 //! | `NULL`, `BOOLEAN`, `INTEGER`, `FLOAT`, `STRING` | `None`, `bool`, `int`, `float`, `str` |
 //! | bytes, `LIST`, `MAP` | `bytes`, `list` (or any sequence), `dict` (or any mapping) |
 //! | dates and times | `datetime`; `telar.Temporal` for what that cannot hold |
-//! | `DURATION`, `POINT` | `telar.Duration` (or `timedelta`), `telar.Point` |
+//! | `DURATION`, `POINT`, `VECTOR` | `telar.Duration` (or `timedelta`), `telar.Point`, `telar.Vector` |
 //! | `NODE`, `RELATIONSHIP`, `PATH` | `telar.Node`, `telar.Relationship`, `telar.Path` |
 
 use std::sync::Arc;
@@ -27,6 +27,7 @@ use crate::error::unsuitable;
 use crate::frame;
 use crate::point::Point;
 use crate::temporal::{self, Temporal};
+use crate::vector::Vector;
 
 /// Lists and maps within each other, at most.
 const DEPTH_MAX: usize = 200;
@@ -76,6 +77,7 @@ pub(crate) fn to_python<'py>(
         | Value::DateTime(_) => temporal::to_python(py, value),
         Value::Duration(duration) => Duration(**duration).into_bound_py_any(py),
         Value::Point(point) => Point(**point).into_bound_py_any(py),
+        Value::Vector(vector) => Vector(Arc::clone(vector)).into_bound_py_any(py),
         Value::Vertex(vertex) => Node::new(*vertex, columns).into_bound_py_any(py),
         Value::Edge(edge) => Relationship::new(**edge, columns).into_bound_py_any(py),
         Value::Path(path) => Path::new(path, columns).into_bound_py_any(py),
@@ -201,6 +203,9 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
     }
     if let Ok(point) = given.cast::<Point>() {
         return Ok(Value::Point(point.get().0.into()));
+    }
+    if let Ok(vector) = given.cast::<Vector>() {
+        return Ok(Value::Vector(Arc::clone(&vector.get().0)));
     }
     if let Ok(at) = given.cast::<Temporal>() {
         return Ok(at.get().0.clone());

@@ -1,5 +1,5 @@
-//! Lists of floats and vectors give the same answers packed and not: settled, in the tail, in a transaction,
-//! after a restart, in the past; of nodes and of relationships; whatever lengths are mixed.
+//! Lists of floats and vectors give the same answers packed and not: settled, in the tail, in a
+//! transaction, after a restart, in the past; of nodes and of relationships; whatever is mixed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

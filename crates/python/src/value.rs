@@ -5,7 +5,8 @@
 //! | `NULL`, `BOOLEAN`, `INTEGER`, `FLOAT`, `STRING` | `None`, `bool`, `int`, `float`, `str` |
 //! | bytes, `LIST`, `MAP` | `bytes`, `list` (or any sequence), `dict` (or any mapping) |
 //! | dates and times | `datetime`; `telar.Temporal` for what that cannot hold |
-//! | `DURATION`, `POINT`, `VECTOR` | `telar.Duration` (or `timedelta`), `telar.Point`, `telar.Vector` |
+//! | `DURATION`, `POINT` | `telar.Duration` (or `timedelta`), `telar.Point` |
+//! | `VECTOR` | `telar.Vector` |
 //! | `NODE`, `RELATIONSHIP`, `PATH` | `telar.Node`, `telar.Relationship`, `telar.Path` |
 
 use std::sync::Arc;

@@ -97,7 +97,8 @@ pub(crate) enum PropertyChunk {
     Float(Presence, Box<[f64; SEGMENT_VERTICES]>),
     /// Strings; equal ones share their text.
     Text(Box<[Option<Arc<str>>; SEGMENT_VERTICES]>),
-    /// Lists or vectors of floats of one length: of each place the number of its list, and the lists.
+    /// Lists or vectors of floats of one length: of each place the number of its list, and the
+    /// lists.
     FloatLists(Box<[u16; SEGMENT_VERTICES]>, Arc<FloatBlock>),
     /// Anything else, and mixtures.
     Mixed(Box<[Value; SEGMENT_VERTICES]>),

@@ -80,7 +80,7 @@ enum Numbers {
 /// Lists of floats, all of one length, behind each other: of 32 bits if each number of each list is
 /// exactly one of 32 bits, else of 64. Or vectors of floats, all of one type and dimension.
 ///
-/// *Invariant*: `length` is at least 1 and divides the count of the numbers. Vectors are valid ones.
+/// *Invariant*: `length` is at least 1 and divides the count of the numbers. Vectors are valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloatBlock {
     length: usize,
@@ -90,9 +90,9 @@ pub struct FloatBlock {
 }
 
 impl FloatBlock {
-    /// A block of these lists or vectors; `None` if one of them is no list of floats, or they are of
-    /// several lengths, or of none, or the vectors are of several types or one not of floats. Cost:
-    /// linear in the numbers, and half of that again for those of lists that are of 64 bits.
+    /// A block of these lists or vectors; `None` if one of them is no list of floats, or they are
+    /// of several lengths, or of none, or the vectors are of several types or one not of floats.
+    /// Cost: linear in the numbers, and half of that again for those of lists that are of 64 bits.
     #[must_use]
     pub fn of<'v>(lists: impl Iterator<Item = &'v Value> + Clone) -> Option<Self> {
         if let Some(Value::Vector(first)) = lists.clone().next() {
@@ -155,8 +155,8 @@ impl FloatBlock {
         divides.then(|| Self::packed(length, numbers))
     }
 
-    /// A block of copies of the lists or vectors in these rows, those that are null left out; `None`
-    /// if there are none, or one block cannot hold them.
+    /// A block of copies of the lists or vectors in these rows, those that are null left out;
+    /// `None` if there are none, or one block cannot hold them.
     #[must_use]
     pub fn copied(from: &FloatLists, rows: impl Iterator<Item = usize> + Clone) -> Option<Self> {
         let some = rows.filter(|row| !from.is_null(*row));
@@ -280,8 +280,8 @@ impl FloatBlock {
     }
 }
 
-/// Lists or vectors of floats of many rows, of which some may be null. The numbers stay in the blocks they
-/// come from, which are storage's: nothing of them is copied.
+/// Lists or vectors of floats of many rows, of which some may be null. The numbers stay in the
+/// blocks they come from, which are storage's: nothing of them is copied.
 ///
 /// *Invariant*: every place that is not null names a block, and a list in it.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -222,20 +222,16 @@ macro_rules! coordinate_types {
                 match ty {
                     $(CoordinateType::$kind => {
                         let all = bytes.as_chunks::<{ size_of::<$ty>() }>().0.iter();
-                        Self::$kind(match order {
-                            ByteOrder::Little => all.map(|b| <$ty>::from_le_bytes(*b)).collect(),
-                            ByteOrder::Big => all.map(|b| <$ty>::from_le_bytes(reversed(*b))).collect(),
-                        })
+                        Self::$kind(all.map(|b| <$ty>::from_le_bytes(order.of(*b))).collect())
                     })*
                 }
             }
 
             fn put_bytes(&self, order: ByteOrder, out: &mut Vec<u8>) {
                 match self {
-                    $(Self::$kind(all) => match order {
-                        ByteOrder::Little => out.extend(all.iter().flat_map(|x| x.to_le_bytes())),
-                        ByteOrder::Big => out.extend(all.iter().flat_map(|x| reversed(x.to_le_bytes()))),
-                    },)*
+                    $(Self::$kind(all) => {
+                        out.extend(all.iter().flat_map(|x| order.of(x.to_le_bytes())));
+                    })*
                 }
             }
         }
@@ -267,12 +263,6 @@ impl fmt::Display for CoordinateType {
     }
 }
 
-/// The bytes in the other order.
-fn reversed<const N: usize>(mut bytes: [u8; N]) -> [u8; N] {
-    bytes.reverse();
-    bytes
-}
-
 /// Order of the bytes of a coordinate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
@@ -280,6 +270,16 @@ pub enum ByteOrder {
     Little,
     /// The highest first, as in Bolt.
     Big,
+}
+
+impl ByteOrder {
+    /// Bytes of which the lowest is first, in this order; and back.
+    fn of<const N: usize>(self, mut bytes: [u8; N]) -> [u8; N] {
+        if self == Self::Big {
+            bytes.reverse();
+        }
+        bytes
+    }
 }
 
 /// A vector.

@@ -85,7 +85,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
         "size",
         SCALAR,
         (1, 1),
-        "size(input :: STRING | LIST<ANY> | VECTOR) :: INTEGER",
+        "size(input :: STRING | LIST<ANY>) :: INTEGER",
         "The number of elements of a list or vector, or of characters of a string.",
         |args, _| match &args[0] {
             Value::List(list) => Ok(Value::Int(list.len() as i64)),

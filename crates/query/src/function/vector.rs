@@ -1,9 +1,9 @@
 //! Vectors, and their similarities and distances.
 //!
 //! Similarities take VECTOR values and lists of numbers alike. Vectors and lists of floats that
-//! storage has packed ([`Column::FloatLists`]) are read where they are, without a value for each number: that is how
-//! `vector.similarity.cosine(n.embedding, $vector)` of many nodes is computed at the speed of
-//! memory. Both ways give the same bits ([`telar_graph::vector`]).
+//! storage has packed ([`Column::FloatLists`]) are read where they are, without a value for each
+//! number: that is how `vector.similarity.cosine(n.embedding, $vector)` of many nodes is computed
+//! at the speed of memory. Both ways give the same bits ([`telar_graph::vector`]).
 
 mod construct;
 mod distance;

@@ -1,3 +1,5 @@
+//! Vectors of numbers: made, ordered, as bytes and as text.
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Vector functions by example, and of columns against values.
+
 use std::sync::Arc;
 
 use proptest::prelude::*;

@@ -458,13 +458,9 @@ fn read(array: &dyn Array, field: &Field, levels: u32) -> Result<Column, QueryEr
             let elements = read(array.as_list_view::<i64>().values(), inner, below()?)?;
             lists(&elements, view_ranges::<i64>(array))
         }
+        DataType::FixedSizeList(..) if let Some(vectors) = vectors::column(array, field) => vectors,
         DataType::FixedSizeList(inner, _) => {
             let list = array.as_fixed_size_list();
-            if vectors::is_of_vectors(field)
-                && let Some(vectors) = vectors::column(list)
-            {
-                return Ok(vectors);
-            }
             let elements = read(list.values(), inner, below()?)?;
             let (first, size) = (list.value_offset_at(0), list.value_length() as usize);
             let range = |row| (first + row * size, first + (row + 1) * size);

@@ -43,11 +43,6 @@ pub(crate) fn field(name: &str, (ty, dimension): (CoordinateType, u16)) -> Field
     field.with_metadata(HashMap::from([(TYPE.to_owned(), VECTOR.to_owned())]))
 }
 
-/// True if a field is one of a column of vectors.
-pub(crate) fn is_of_vectors(field: &Field) -> bool {
-    field.metadata().get(TYPE).is_some_and(|ty| ty == VECTOR)
-}
-
 /// The coordinate type and dimension of all vectors of a column of lists and vectors that are
 /// shared with storage, if it has no lists and they are the same.
 pub(crate) fn of_column(column: &FloatLists) -> Option<(CoordinateType, u16)> {
@@ -111,9 +106,12 @@ pub(crate) fn array(
     Ok(Arc::new(FixedSizeListArray::new(item(ty), dimension.into(), all, nulls)))
 }
 
-/// The vectors of an array of lists of one size; `None` if its elements are no numbers of a type
-/// that vectors have, or one of them is null, not finite, or there are too many.
-pub(crate) fn column(array: &FixedSizeListArray) -> Option<Column> {
+/// The vectors of an array of lists of one size; `None` if the field is none of vectors, if its
+/// elements are no numbers of a type that vectors have, or one of them is null, not finite, or
+/// there are too many.
+pub(crate) fn column(array: &dyn Array, field: &Field) -> Option<Column> {
+    field.metadata().get(TYPE).filter(|ty| *ty == VECTOR)?;
+    let array = array.as_fixed_size_list_opt()?;
     let values = array.values();
     let dimension = array.value_length() as usize;
     let first = array.value_offset_at(0);

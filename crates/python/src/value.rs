@@ -148,6 +148,23 @@ impl Parameters {
     }
 }
 
+/// The value of something of Telar's own types.
+fn own(given: &Bound<'_, PyAny>) -> Option<Value> {
+    if let Ok(duration) = given.cast::<Duration>() {
+        return Some(Value::Duration(duration.get().0.into()));
+    }
+    if let Ok(point) = given.cast::<Point>() {
+        return Some(Value::Point(point.get().0.into()));
+    }
+    if let Ok(vector) = given.cast::<Vector>() {
+        return Some(Value::Vector(Arc::clone(&vector.get().0)));
+    }
+    if let Ok(at) = given.cast::<Temporal>() {
+        return Some(at.get().0.clone());
+    }
+    None
+}
+
 /// The value of something of Python's, which is called `what` in errors.
 pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value> {
     if depth > DEPTH_MAX {
@@ -199,17 +216,8 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
         let duration = duration.map_err(|e| PyOverflowError::new_err(e.to_string()))?;
         return Ok(Value::Duration(duration.into()));
     }
-    if let Ok(duration) = given.cast::<Duration>() {
-        return Ok(Value::Duration(duration.get().0.into()));
-    }
-    if let Ok(point) = given.cast::<Point>() {
-        return Ok(Value::Point(point.get().0.into()));
-    }
-    if let Ok(vector) = given.cast::<Vector>() {
-        return Ok(Value::Vector(Arc::clone(&vector.get().0)));
-    }
-    if let Ok(at) = given.cast::<Temporal>() {
-        return Ok(at.get().0.clone());
+    if let Some(own) = own(given) {
+        return Ok(own);
     }
     if given.is_instance_of::<Node>()
         || given.is_instance_of::<Relationship>()

@@ -274,7 +274,7 @@ def vector_indexes(connected):
     create_fulltext_index(connected, "books", "Book", ["title", "plot"], neo4j_database=DATABASE)
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def vector_index():
     with driver() as connected:
         vector_indexes(connected)
@@ -282,7 +282,7 @@ def vector_index():
         equal(info["options"]["indexConfig"]["vector.dimensions"], 64, "dimensions")
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def vector_retrievers():
     with driver() as connected:
         vector_indexes(connected)
@@ -296,7 +296,7 @@ def vector_retrievers():
         equal(retriever.search(query_text="Emma", top_k=1).items[0].content, "<Record title='Emma'>", "query")
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def hybrid_retrievers():
     with driver() as connected:
         vector_indexes(connected)

@@ -181,19 +181,19 @@ def store(**settings):
                                   pre_delete_collection=True, **settings)
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def vector_store():
     found = store().similarity_search("brass sextant", k=3)
     equal(found[0].page_content, "brass sextant", "nearest")
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def hybrid_vector_store():
     found = store(search_type="hybrid").similarity_search("brass", k=2)
     equal({document.page_content for document in found}, {"brass sextant", "brass lantern"}, "nearest")
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def relationship_vector_store():
     value("CREATE (:A)-[r:SAYS {text: 'brass sextant'}]->(:B) WITH r "
           "CALL db.create.setRelationshipVectorProperty(r, 'embedding', $v) RETURN count(*)", v=embed("brass sextant"))

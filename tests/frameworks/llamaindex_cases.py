@@ -200,12 +200,12 @@ def statement_in_transactions():
     store.close()
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def with_indexes():
     filled(create_indexes=True).close()
 
 
-@case(fails=VECTOR_INDEX, errors=VECTOR_INDEX_ERROR)
+@case
 def vectors_without_filters():
     store = filled(create_indexes=True)
     found, _ = store.vector_query(VectorStoreQuery(query_embedding=embed("Logan"), similarity_top_k=1))

@@ -209,6 +209,11 @@ impl Checker {
             Clause::Use(clause) => self.value(&clause.graph),
             Clause::Match(clause) => {
                 self.paths(&clause.patterns, Use::Match);
+                if let Some(search) = &clause.search {
+                    self.value(&search.vector);
+                    self.condition(search.filter.as_ref());
+                    self.value(&search.limit);
+                }
                 self.condition(clause.filter.as_ref());
             }
             Clause::Unwind(clause) => self.value(&clause.list),

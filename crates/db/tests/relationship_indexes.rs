@@ -1,7 +1,7 @@
 //! Indexes on relationships, and on beginnings of strings: plans with them find what a scan finds.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use telar_db::{Database, Session, Value};
+use telar_db::{Database, Session, Value, ValueMap};
 
 fn rows(db: &Database, query: &str) -> Vec<Vec<Value>> {
     let mut rows = Session::new(db).run(query, &[]).unwrap_or_else(|e| panic!("{query}: {e}")).rows;
@@ -209,5 +209,23 @@ fn the_cheapest_start_is_chosen() {
             let Some(found) = flat[at..].find(word) else { panic!("{pattern}: {start}\n{plan}") };
             at += found;
         }
+    }
+}
+
+/// A relationship without parallels has no number of its own, but a place for its properties.
+#[test]
+fn a_transaction_does_not_find_what_it_has_deleted_one_by_one() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = Session::new(&db);
+    let create = "CREATE (a:A)-[:T {k: 1}]->(b:B), (a)-[:T {k: 1}]->(:C), \
+                  (b)-[:T {k: 1}]->(a), (b)-[:T {k: 1}]->(a)";
+    session.run(create, &[]).unwrap();
+    session.run("CREATE INDEX FOR ()-[r:T]-() ON (r.k)", &[]).unwrap();
+    let mut txn = session.begin().unwrap();
+    let mut run = |text: &str| txn.run(text, &ValueMap::default()).unwrap().rows;
+    let count = "MATCH ()-[r:T {k: 1}]->() RETURN count(r)";
+    for left in (0..4i64).rev() {
+        run("MATCH ()-[r:T {k: 1}]->() WITH r LIMIT 1 DELETE r");
+        assert_eq!(run(count), [[Value::from(left)]]);
     }
 }

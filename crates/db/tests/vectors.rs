@@ -213,3 +213,29 @@ fn indexes_hold_vectors() {
         db = open();
     }
 }
+
+/// A vector index holds VECTOR values and lists alike, and is asked with either.
+#[test]
+fn vector_indexes_hold_vectors() {
+    let db = common::database("");
+    let session = Session::new(&db);
+    let make = "CREATE VECTOR INDEX e FOR (n:N) ON n.e OPTIONS {indexConfig: \
+                {`vector.dimensions`: 2, `vector.similarity_function`: 'euclidean'}}";
+    session.run(make, &[]).unwrap();
+    let set = "UNWIND range(0, 8) AS i CREATE (:N {i: i, e: CASE i % 3 \
+               WHEN 0 THEN vector([i, 1], 2, FLOAT32) WHEN 1 THEN [i, 1.0] \
+               ELSE vector([i, 1], 2, INT8) END})";
+    session.run(set, &[]).unwrap();
+    for sought in ["[4.1, 1]", "vector([4.1, 1], 2, FLOAT)"] {
+        let query = format!(
+            "CALL db.index.vector.queryNodes('e', 3, {sought}) YIELD node, score \
+             RETURN collect(node.i) AS all"
+        );
+        assert_eq!(rows(&session, &query), ["[4, 5, 3]"], "{sought}");
+        let query = format!(
+            "MATCH (n:N) SEARCH n IN (VECTOR INDEX e FOR {sought} LIMIT 2) \
+             RETURN collect(n.i) AS all"
+        );
+        assert_eq!(rows(&session, &query), ["[4, 5]"], "{sought}");
+    }
+}

@@ -1,14 +1,16 @@
-//! The background thread: settles idle segments, loads indexes that are used, keeps to the memory
+//! The background thread: settles idle segments, loads indexes that are used, links vectors, keeps to the memory
 //! limit, looks whether the files are still there, writes checkpoints when the log has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::checkpoint::relief;
 use crate::reclaim;
 use crate::shared::Shared;
 
+/// Vectors are linked for so long in one pass.
+const LINKING: Duration = Duration::from_secs(1);
 /// Passes between two looks at the size of the log.
 const PASSES_PER_LOG_CHECK: u32 = 5;
 
@@ -84,6 +86,8 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
             shared.settle_all(Some(idle_before));
         }
         shared.indexes.load_wanted(shared);
+        let is_asked = || *stop.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        shared.indexes.link_until(shared, &is_asked, Instant::now() + LINKING);
         relief::pass(shared);
         check_files(shared);
         reclaim::collect();

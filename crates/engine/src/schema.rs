@@ -157,7 +157,7 @@ pub(crate) fn rule(info: IndexInfo) -> SchemaRule {
         objects: objects(info.target),
         properties: info.properties,
         kind: info.kind,
-        fulltext: info.fulltext,
+        options: info.options,
         state: info.state,
     }
 }

@@ -4,6 +4,7 @@ mod by_call;
 mod estimates;
 pub(crate) mod fulltext;
 mod index;
+mod near;
 mod view;
 
 use std::ops::{Deref, Range};

@@ -54,7 +54,10 @@ pub use index_range::{EntryFilter, IndexRange, IndexUnavailable, Stop};
 pub use lists::{Expansion, Lists};
 pub use partitions::Partitions;
 pub use property_type::PropertyType;
-pub use schema_rule::{FulltextOptions, IndexState, SchemaRule};
+pub use schema_rule::{
+    FulltextSettings, IndexOptions, IndexSettings, IndexState, SchemaRule, Similarity,
+    VectorSettings,
+};
 pub use topology::Topology;
 pub use update::{Graph, Schema, Update};
 pub use value::{Value, ValueMap};

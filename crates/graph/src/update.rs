@@ -1,7 +1,7 @@
 //! What a query may ask of a graph besides reading it: names, and changes in a transaction.
 
 use crate::index_kind::{IndexKind, SchemaKind};
-use crate::schema_rule::{FulltextOptions, SchemaRule};
+use crate::schema_rule::{IndexOptions, SchemaRule};
 use crate::{Counts, EdgeId, EdgeTypeId, IndexId, LabelId, PropertyKeyId, Value, VertexId, View};
 
 /// What an index is on.
@@ -230,9 +230,9 @@ pub trait Update: Graph {
     /// [`UpdateErrorKind::Conflict`] if that has happened already.
     fn schema_rules_to_change(&mut self) -> Result<Vec<SchemaRule>, UpdateError>;
 
-    /// Makes an index or constraint when the transaction commits; `fulltext` are the settings of a
-    /// full-text index, and of no other. What is there is checked then,
-    /// and nothing is committed if it breaks a constraint.
+    /// Makes an index or constraint when the transaction commits; `options` are the settings of a
+    /// full-text or vector index, and of no other. What is there is checked then, and nothing is
+    /// committed if it breaks a constraint.
     ///
     /// # Errors
     /// [`UpdateErrorKind::SchemaRule`] if it cannot be made like this, or the name is another's;
@@ -243,7 +243,7 @@ pub trait Update: Graph {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
-        fulltext: Option<&FulltextOptions>,
+        options: Option<&IndexOptions>,
     ) -> Result<(), UpdateError>;
 
     /// Drops the index or constraint of this name when the transaction commits.

@@ -46,6 +46,19 @@ pub enum IndexedObject {
     Edge(EdgeId),
 }
 
+/// What [`View::nearest`] has given.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Nearest {
+    /// Every object of the index.
+    All,
+    /// Nearly every one whose vector is this near, by the square of the distance, of vectors of
+    /// length 1 where angles are compared. Others may be among those given, and others that are as
+    /// near as they are not.
+    Within(f32),
+    /// None, or not enough: the caller reads the objects.
+    Unknown,
+}
+
 /// Neighbours as they lie in storage, in its width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Run<'a> {
@@ -307,6 +320,21 @@ pub trait View {
     /// For each property of a full-text index, the number of objects with a term in it, and of the
     /// terms of all of them.
     fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
+        Err(crate::IndexUnavailable::WrongKind(index).into())
+    }
+
+    /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of them
+    /// more than once: `effort` of the nearest ones, as far as they are there, and others. An edge exists in this
+    /// view; a vertex may not, or lack the label, and the vector of either may be another one, or
+    /// none: the caller reads them, and ranks by that. `f` must not read the graph. A graph that
+    /// keeps no such index says [`IndexUnavailable`](crate::IndexUnavailable).
+    fn nearest(
+        &self,
+        index: IndexId,
+        _vector: &[f32],
+        _effort: usize,
+        _f: &mut dyn FnMut(IndexedObject),
+    ) -> Result<Nearest, ReadError> {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 

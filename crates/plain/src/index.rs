@@ -23,7 +23,9 @@ fn key(rule: &SchemaRule, properties: &Properties) -> Option<(Vec<Value>, Vec<u8
             bytes.extend((0..16).rev().map(|byte| (code >> (8 * byte)) as u8));
         }
         // Nobody asks it for values: procedures read the objects.
-        (IndexKind::Text | IndexKind::Point | IndexKind::Fulltext, _) => return None,
+        (IndexKind::Text | IndexKind::Point | IndexKind::Fulltext | IndexKind::Vector, _) => {
+            return None;
+        }
         _ => values.iter().for_each(|value| sortkey::encode(value, &mut bytes)),
     }
     Some((values, bytes))

@@ -2,7 +2,7 @@
 
 use telar_graph::update::{IndexedObjects, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, FulltextOptions, IndexId, IndexState, LabelId, PropertyKeyId, SchemaKind,
+    EdgeId, EdgeTypeId, IndexId, IndexOptions, IndexState, LabelId, PropertyKeyId, SchemaKind,
     SchemaRule, Update, Value, VertexId,
 };
 
@@ -148,7 +148,7 @@ impl Update for PlainGraph {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
-        fulltext: Option<&FulltextOptions>,
+        options: Option<&IndexOptions>,
     ) -> Result<(), UpdateError> {
         if self.schema_rules.iter().any(|rule| rule.name == name) {
             return refuse(
@@ -163,7 +163,7 @@ impl Update for PlainGraph {
             objects,
             properties: properties.to_vec(),
             kind,
-            fulltext: fulltext.cloned(),
+            options: options.cloned(),
             state: IndexState::Online,
         });
         Ok(())

@@ -23,7 +23,7 @@ mod path;
 mod spatial;
 mod string;
 pub mod temporal;
-mod vector;
+pub(crate) mod vector;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -18,11 +18,14 @@ mod describe;
 mod fulltext;
 mod meta;
 mod names;
+mod nearest;
+mod objects;
 pub(crate) mod privileges;
 mod rows;
 mod schema;
 pub(crate) mod show;
 mod upkeep;
+mod vector_index;
 mod vectors;
 
 use std::collections::BTreeMap;
@@ -222,6 +225,7 @@ impl Procedures {
         connections::add(&mut procedures);
         upkeep::add(&mut procedures);
         fulltext::add(&mut procedures);
+        vector_index::add(&mut procedures);
         vectors::add(&mut procedures);
         procedures
     }

@@ -7,12 +7,15 @@
 mod fulltext;
 mod lookup;
 mod options;
+mod parts;
+mod vector;
 
 use std::sync::Arc;
 
-pub(crate) use fulltext::{CreateFulltext, analyzer, config, is_later_part, parts};
+pub(crate) use fulltext::analyzer;
 pub(crate) use lookup::{CreateLookup, Lookup, PROVIDER as LOOKUP_PROVIDER};
 pub(crate) use options::{index_config, index_provider};
+pub(crate) use parts::{CreateParts, is_later_part, parts};
 
 use telar_graph::update::IndexedObjects;
 use telar_graph::{ConstraintKind, Schema, SchemaKind, SchemaRule, Update, Value};
@@ -31,7 +34,7 @@ use crate::result::Counters;
 #[derive(Debug, Clone)]
 pub(crate) enum SchemaCommand {
     Create(CreateRule),
-    CreateFulltext(CreateFulltext),
+    CreateParts(CreateParts),
     CreateLookup(CreateLookup),
     Drop(DropRule),
 }
@@ -72,9 +75,9 @@ impl SchemaCommand {
                     if c.kind.is_constraint() { "CreateConstraint" } else { "CreateIndex" };
                 (operator, format!("{named}{ty} {}", described.pattern()))
             }
-            Self::CreateFulltext(c) => {
+            Self::CreateParts(c) => {
                 let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
-                ("CreateIndex", format!("{named}FULLTEXT {}", c.pattern()))
+                ("CreateIndex", format!("{named}{} {}", c.kind.name(), c.pattern()))
             }
             Self::CreateLookup(c) => {
                 let named = c.name.as_ref().map(|e| format!("{} ", name(e))).unwrap_or_default();
@@ -107,7 +110,7 @@ impl SchemaCommand {
         let row = Batch::empty(1);
         let name = match self {
             Self::Create(c) => c.name.as_ref(),
-            Self::CreateFulltext(c) => c.name.as_ref(),
+            Self::CreateParts(c) => c.name.as_ref(),
             Self::CreateLookup(c) => c.name.as_ref(),
             Self::Drop(c) => Some(&c.name),
         };
@@ -120,7 +123,7 @@ impl SchemaCommand {
         };
         let options = match self {
             Self::Create(c) => c.options.as_ref(),
-            Self::CreateFulltext(c) => c.options.as_ref(),
+            Self::CreateParts(c) => c.options.as_ref(),
             Self::CreateLookup(c) => c.options.as_ref(),
             Self::Drop(_) => None,
         };
@@ -130,7 +133,7 @@ impl SchemaCommand {
                 options.map_or(Ok(()), |options| options::check(&options, c.kind))?;
                 c.run(name.as_deref(), cx.update()?)
             }
-            Self::CreateFulltext(c) => c.run(name.as_deref(), options.as_ref(), cx.update()?),
+            Self::CreateParts(c) => c.run(name.as_deref(), options.as_ref(), cx.update()?),
             Self::CreateLookup(c) => c.run(name.as_deref(), options.as_ref()),
             Self::Drop(c) => c.run(name.as_deref().unwrap_or_default(), cx.update()?),
         }

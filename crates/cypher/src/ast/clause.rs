@@ -1,6 +1,6 @@
 //! Clauses.
 
-use super::{Expr, ExprKind, Name, PathPattern, QualifiedName, Query};
+use super::{Expr, ExprKind, Name, NameOrParameter, PathPattern, QualifiedName, Query};
 use crate::span::Span;
 
 /// One clause of a query.
@@ -107,9 +107,30 @@ pub struct Match {
     pub patterns: Vec<PathPattern>,
     /// Wishes for the planner.
     pub hints: Vec<Hint>,
+    /// Where a variable is looked for.
+    pub search: Option<Box<VectorSearch>>,
     /// The condition.
     pub filter: Option<Expr>,
     /// The whole clause.
+    pub span: Span,
+}
+
+/// `SEARCH n IN (VECTOR INDEX name FOR vector WHERE filter LIMIT count) SCORE AS score`
+#[derive(Debug, Clone, PartialEq)]
+pub struct VectorSearch {
+    /// The variable: a node or relationship of the pattern.
+    pub variable: Name,
+    /// The index.
+    pub index: NameOrParameter,
+    /// What is to be near.
+    pub vector: Expr,
+    /// The condition on what is found, before it is counted.
+    pub filter: Option<Expr>,
+    /// How many are wanted.
+    pub limit: Expr,
+    /// The variable of the score.
+    pub score: Option<Name>,
+    /// From the word `SEARCH` on.
     pub span: Span,
 }
 

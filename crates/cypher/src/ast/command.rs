@@ -13,6 +13,8 @@ pub struct CreateIndex {
     pub if_not_exists: bool,
     /// What is indexed.
     pub target: IndexTarget,
+    /// Property keys after `WITH`, in brackets, of a vector index.
+    pub filters: Vec<Name>,
     /// A map or parameter after `OPTIONS`.
     pub options: Option<Expr>,
 }
@@ -72,7 +74,7 @@ pub enum IndexTarget {
     Properties {
         /// Nodes or relationships.
         entity: EntityKind,
-        /// Labels or types: one, or several in a fulltext index.
+        /// Labels or types: one, or several in a fulltext or vector index.
         labels: Vec<Name>,
         /// Property keys, at least one, in the order of the index.
         keys: Vec<Name>,

@@ -7,6 +7,18 @@ use crate::span::Span;
 const NO_SPAN: Span = Span::new(0, 0);
 
 impl Generator<'_> {
+    fn search(&mut self) -> VectorSearch {
+        VectorSearch {
+            variable: self.name(),
+            index: self.name_or_parameter(),
+            vector: self.expr(),
+            filter: self.maybe(Self::expr),
+            limit: self.expr(),
+            score: self.maybe(Self::name),
+            span: NO_SPAN,
+        }
+    }
+
     pub(super) fn clause(&mut self) -> Clause {
         let span = NO_SPAN;
         match self.pick(14) {
@@ -17,6 +29,7 @@ impl Generator<'_> {
                     .one_of(&[MatchMode::DifferentRelationships, MatchMode::RepeatableElements]),
                 patterns: self.some(1, Self::path),
                 hints: self.some(0, Self::hint),
+                search: if self.pick(8) == 0 { Some(Box::new(self.search())) } else { None },
                 filter: self.maybe(Self::expr),
                 span,
             }),

@@ -26,7 +26,7 @@ impl Generator<'_> {
         let entity = self.entity();
         let target = match kind {
             IndexKind::Lookup => IndexTarget::Lookup { entity },
-            IndexKind::Fulltext => {
+            IndexKind::Fulltext | IndexKind::Vector => {
                 IndexTarget::Properties { entity, labels: self.names(), keys: self.names() }
             }
             _ => IndexTarget::Properties { entity, labels: vec![self.name()], keys: self.names() },
@@ -36,6 +36,7 @@ impl Generator<'_> {
             name: self.maybe(Self::name_or_parameter),
             if_not_exists: self.chance(),
             target,
+            filters: if kind == IndexKind::Vector && self.chance() { self.names() } else { vec![] },
             options: self.options(),
         }
     }

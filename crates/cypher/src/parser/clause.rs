@@ -4,7 +4,7 @@ use super::Parsed;
 use super::cursor::{Expected, Parser};
 use crate::ast::{
     Clause, Filter, Finish, Hint, HintKind, IndexKind, Let, LetItem, LoadCsv, LoadFormat, Match,
-    MatchMode, Unwind, Use,
+    MatchMode, Unwind, Use, VectorSearch,
 };
 use crate::literal;
 use crate::span::Span;
@@ -79,8 +79,35 @@ impl Parser<'_> {
         while let Some(hint) = self.hint()? {
             hints.push(hint);
         }
+        let search = if self.is_word("SEARCH") { Some(Box::new(self.search()?)) } else { None };
         let filter = self.filter()?;
-        Ok(Match { optional, mode, patterns, hints, filter, span: self.since(start) })
+        Ok(Match { optional, mode, patterns, hints, search, filter, span: self.since(start) })
+    }
+
+    /// `SEARCH n IN (VECTOR INDEX name FOR vector WHERE filter LIMIT count) SCORE AS score`
+    fn search(&mut self) -> Parsed<VectorSearch> {
+        let start = self.span();
+        self.expect_word("SEARCH")?;
+        let variable = self.name("a variable")?;
+        self.expect(K::In)?;
+        self.expect(T::LeftParen)?;
+        self.expect_word("VECTOR")?;
+        self.expect(K::Index)?;
+        let index = self.name_or_parameter("the name of an index")?;
+        self.expect(K::For)?;
+        let vector = self.expression()?;
+        let filter = self.filter()?;
+        self.expect(K::Limit)?;
+        let limit = self.expression()?;
+        self.expect(T::RightParen)?;
+        let score = match self.eat_word("SCORE") {
+            true => {
+                self.expect(K::As)?;
+                Some(self.name("a variable")?)
+            }
+            false => None,
+        };
+        Ok(VectorSearch { variable, index, vector, filter, limit, score, span: self.since(start) })
     }
 
     /// `REPEATABLE ELEMENTS` or `DIFFERENT RELATIONSHIPS`, if it is there.

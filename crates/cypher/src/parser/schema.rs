@@ -50,6 +50,7 @@ impl Parser<'_> {
         self.expect(K::For)?;
         let entity = self.entity()?;
         self.expect(K::On)?;
+        let mut variable = None;
         let target = match kind {
             IndexKind::Lookup => self.lookup_target(&entity)?,
             IndexKind::Fulltext => {
@@ -57,6 +58,11 @@ impl Parser<'_> {
                 self.expect(T::LeftBracket)?;
                 let keys = self.list(|parser| parser.key_of(&entity.variable))?;
                 self.expect(T::RightBracket)?;
+                self.properties_target(entity, keys)?
+            }
+            IndexKind::Vector => {
+                let keys = self.keys_of(&entity.variable)?;
+                variable = Some(entity.variable.clone());
                 self.properties_target(entity, keys)?
             }
             _ => {
@@ -67,8 +73,16 @@ impl Parser<'_> {
                 self.properties_target(entity, keys)?
             }
         };
+        let mut filters = Vec::new();
+        if let Some(variable) = variable
+            && self.eat(K::With)
+        {
+            self.expect(T::LeftBracket)?;
+            filters = self.list(|parser| parser.key_of(&variable))?;
+            self.expect(T::RightBracket)?;
+        }
         let options = self.options()?;
-        Ok(CreateIndex { kind, name, if_not_exists, target, options })
+        Ok(CreateIndex { kind, name, if_not_exists, target, filters, options })
     }
 
     fn properties_target(&self, entity: Entity, keys: Vec<Name>) -> Parsed<IndexTarget> {

@@ -7,7 +7,7 @@ use super::{alias, filter, name, names, qualified, separated, string, variable, 
 use crate::ast::{
     Call, CallSubquery, Clause, Concurrency, Foreach, Hint, HintKind, InTransactions, LabelRef,
     LoadCsv, Match, MatchMode, Merge, OnError, Projection, RemoveItem, RemoveItemKind, SetItem,
-    SetItemKind, SubqueryScope, Use, Yield,
+    SetItemKind, SubqueryScope, Use, VectorSearch, Yield,
 };
 use crate::parser::Level;
 
@@ -74,7 +74,23 @@ fn match_clause(f: &mut Formatter<'_>, clause: &Match) -> fmt::Result {
     })?;
     separated(f, &clause.patterns, ", ", |f, path| write!(f, "{path}"))?;
     clause.hints.iter().try_for_each(|item| hint(f, item))?;
+    clause.search.iter().try_for_each(|item| search(f, item))?;
     filter(f, clause.filter.as_ref())
+}
+
+fn search(f: &mut Formatter<'_>, search: &VectorSearch) -> fmt::Result {
+    f.write_str(" SEARCH ")?;
+    variable(f, &search.variable)?;
+    f.write_str(" IN (VECTOR INDEX ")?;
+    super::name_or_parameter(f, &search.index)?;
+    write!(f, " FOR {}", search.vector)?;
+    filter(f, search.filter.as_ref())?;
+    write!(f, " LIMIT {})", search.limit)?;
+    if let Some(score) = &search.score {
+        f.write_str(" SCORE AS ")?;
+        variable(f, score)?;
+    }
+    Ok(())
 }
 
 fn hint(f: &mut Formatter<'_>, hint: &Hint) -> fmt::Result {

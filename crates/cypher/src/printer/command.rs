@@ -36,6 +36,13 @@ pub(super) fn create_index(f: &mut Formatter<'_>, command: &CreateIndex) -> fmt:
             f.write_str(if fulltext { "]" } else { ")" })?;
         }
     }
+    if let (IndexTarget::Properties { entity, .. }, [_, ..]) =
+        (&command.target, &command.filters[..])
+    {
+        f.write_str(" WITH [")?;
+        self::keys(f, *entity, &command.filters)?;
+        f.write_str("]")?;
+    }
     options(f, command.options.as_ref())
 }
 

@@ -90,7 +90,10 @@ pub(super) fn enter<'s>(
     let made = make(load, staged, before)?;
     let mut entered = Entered { shared, parts: Vec::new(), made, kept: false };
     let all = shared.indexes.all();
-    all.iter().for_each(|index| index.totals.forget(before + 1));
+    for index in &all {
+        index.totals.forget(before + 1);
+        index.near.forget();
+    }
     for index in all.iter().chain(&entered.made) {
         let reference = |c: &'_ (PropertyKeyId, u32, PropertyChunk)| (c.0, c.1);
         match index.definition.target {
@@ -131,7 +134,7 @@ fn make(load: &BulkLoad<'_>, staged: &Staged, before: u64) -> Result<Vec<Arc<Ind
             target: IndexTarget::Vertices(staged.label_numbers[label.0]),
             properties: constraint.properties.iter().map(|k| staged.keys[k.0]).collect(),
             kind: ConstraintKind::Unique.into(),
-            words: None,
+            settings: None,
         };
         // One may have been made since the load was begun.
         match shared.indexes.all().into_iter().find(|i| i.definition.name == constraint.name) {

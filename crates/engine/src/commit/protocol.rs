@@ -132,6 +132,7 @@ pub(crate) fn commit(
     } else {
         touched.settle(shared);
     }
+    shared.indexes.link_after_commit(shared, writes.len());
     if frees && shared.free_vertices.deleted(done.ts, deletes()) {
         shared.free_vertices.harvest(&shared.catalog, &shared.states, shared.horizon());
     }

@@ -13,6 +13,7 @@
 //!  read      ranges of keys                                    read.rs
 //!  past      copies for snapshots of the past                  past.rs
 //!  totals    documents and terms of a full-text index       totals.rs
+//!  near      neighbours of the vectors of a vector index    near.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
@@ -49,9 +50,10 @@ mod directory;
 mod filter;
 mod front;
 pub(crate) mod key;
-mod kind;
+pub(crate) mod kind;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
+pub(crate) mod near;
 pub(crate) mod page;
 mod partition;
 pub(crate) mod past;
@@ -68,6 +70,7 @@ pub(crate) mod tree;
 use std::ops::{ControlFlow, Range};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
+use std::time::Instant;
 
 use crossbeam_epoch::{self as epoch, Guard};
 use crossbeam_utils::sync::{ShardedLock, ShardedLockReadGuard};
@@ -87,6 +90,7 @@ use crate::store::Store;
 use cold::Cold;
 use front::Front;
 use key::{Entry, Item, SortKey};
+use near::Near;
 use source::{Holders, Objects, Source};
 use totals::Totals;
 
@@ -147,6 +151,8 @@ pub(crate) struct Index {
     pub(crate) holders: Holders,
     /// Of a full-text index.
     pub(crate) totals: Totals,
+    /// Of a vector index.
+    pub(crate) near: Near,
     online: AtomicBool,
     /// Timestamp of its log record.
     pub(crate) made_at: AtomicU64,
@@ -202,6 +208,7 @@ impl Index {
             order: (0..words).map(|_| Latch::default()).collect(),
             holders,
             totals: Totals::default(),
+            near: Near::default(),
             online: AtomicBool::new(false),
             made_at: AtomicU64::new(0),
             valid_from: AtomicU64::new(0),
@@ -328,11 +335,14 @@ impl Index {
 
     /// Drops entries that no reader wants any more.
     pub(crate) fn settle(&self, graph: &Graph) {
-        if self.definition.words.is_some() {
+        if self.definition.is_fulltext() {
             self.totals.settle(graph.watermark());
         }
         if !self.is_loaded() {
             return;
+        }
+        if self.definition.vectors().is_some() {
+            self.near.settle(self, graph.watermark());
         }
         let guard = &epoch::pin();
         match self.entries() {
@@ -346,17 +356,17 @@ impl Index {
     pub(crate) fn bytes(&self) -> usize {
         let guard = &epoch::pin();
         let Some(content) = self.content.get() else { return 0 };
-        match &content.entries {
+        let entries = match &content.entries {
             Entries::None => 0,
             Entries::Vertices(tree) => {
                 tree.bytes(guard) + content.front.as_ref().map_or(0, |f| f.bytes(guard))
             }
             Entries::Edges(tree) => tree.bytes(guard),
-        }
+        };
+        entries + self.near.bytes()
     }
 
     pub(crate) fn info(&self) -> IndexInfo {
-        let guard = &epoch::pin();
         let definition = self.definition.clone();
         let state = if self.is_online() {
             IndexState::Online
@@ -370,13 +380,9 @@ impl Index {
             target: definition.target,
             properties: definition.properties,
             kind: definition.kind,
-            fulltext: definition.words.map(|words| words.options),
+            options: definition.settings.map(|settings| settings.options),
             state,
-            entries: match self.content.get().map(|c| &c.entries) {
-                None | Some(Entries::None) => 0,
-                Some(Entries::Vertices(tree)) => tree.len(guard),
-                Some(Entries::Edges(tree)) => tree.len(guard),
-            },
+            entries: if self.is_loaded() { self.len() } else { 0 },
             bytes: self.bytes(),
         }
     }
@@ -402,6 +408,8 @@ pub(crate) struct Indexes {
     numbers: AtomicU64,
     /// Bits of the properties of unique constraints, by the number of the property modulo 64.
     unique_properties: AtomicU64,
+    /// Whether there is a vector index.
+    has_vectors: AtomicBool,
     /// How often what can be read has changed.
     changes: AtomicU64,
     /// Held while an index is made or dropped.
@@ -442,8 +450,10 @@ impl Indexes {
         let unique = list.iter().map(|i| &i.definition).filter(|d| d.kind.is_unique());
         let properties = unique.flat_map(|definition| &definition.properties);
         let bits = properties.fold(0, |bits, key| bits | property_bit(*key));
+        let has_vectors = list.iter().any(|index| index.definition.vectors().is_some());
         self.list.put(list, guard);
         self.unique_properties.store(bits, Ordering::Relaxed);
+        self.has_vectors.store(has_vectors, Ordering::Relaxed);
         self.note_change();
     }
 
@@ -588,6 +598,24 @@ impl Indexes {
         much.try_for_each(|index| self.load_from(store, index, graph))
     }
 
+    /// Links vectors that wait for it, if they are many, after a commit of so many writes.
+    pub(crate) fn link_after_commit(&self, graph: &Graph, writes: usize) {
+        if self.has_vectors.load(Ordering::Relaxed) {
+            for index in self.all().iter().filter(|index| index.definition.vectors().is_some()) {
+                index.near.link_after_commit(index, graph, writes);
+            }
+        }
+    }
+
+    /// Links vectors that wait for it, until `until`, or until `stops` says so.
+    pub(crate) fn link_until(&self, graph: &Graph, stops: &dyn Fn() -> bool, until: Instant) {
+        if self.has_vectors.load(Ordering::Relaxed) {
+            for index in self.all().iter().filter(|index| index.definition.vectors().is_some()) {
+                index.near.link_until(index, graph, stops, until);
+            }
+        }
+    }
+
     /// Heap bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.all().iter().map(|i| i.bytes()).sum()
@@ -597,3 +625,7 @@ impl Indexes {
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod load_tests;
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod near_tests;

@@ -86,6 +86,11 @@ impl KeyRange {
         }
     }
 
+    /// Every key.
+    pub(crate) fn everything() -> Self {
+        Self { from: SortKey::MIN, to: None, point: None, filter: None, stop: None }
+    }
+
     /// No keys.
     pub(super) fn nothing() -> Self {
         Self { from: SortKey::MIN, to: Some(SortKey::MIN), point: None, filter: None, stop: None }

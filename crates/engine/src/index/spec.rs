@@ -4,12 +4,13 @@ use smallvec::SmallVec;
 use telar_graph::codec::put_varint;
 use telar_graph::name::{NameKind, validate_name};
 use telar_graph::{
-    ConstraintKind, EdgeTypeId, FulltextOptions, IndexId, IndexKind, IndexState, LabelId,
+    ConstraintKind, EdgeTypeId, IndexId, IndexKind, IndexOptions, IndexState, LabelId,
     PropertyKeyId, PropertyType, SchemaKind, Value,
 };
 
 use super::key::SortKey;
-use super::kind::{self, Words};
+use super::kind::vector::Vectors;
+use super::kind::{self, Settings};
 use crate::adjacency::ListKind;
 use crate::catalog::Catalog;
 use crate::error::{Error, Object, Violation};
@@ -66,8 +67,8 @@ pub struct IndexInfo {
     pub properties: Vec<PropertyKeyId>,
     /// Its kind.
     pub kind: SchemaKind,
-    /// Settings of a full-text index.
-    pub fulltext: Option<FulltextOptions>,
+    /// Settings of a full-text or vector index.
+    pub options: Option<IndexOptions>,
     /// Its state.
     pub state: IndexState,
     /// Entries in memory, obsolete and repeated ones included that are still to be cleared. None
@@ -84,8 +85,8 @@ pub(crate) struct Definition {
     pub(crate) target: IndexTarget,
     pub(crate) properties: Vec<PropertyKeyId>,
     pub(crate) kind: SchemaKind,
-    /// Settings of a full-text index; no other has any.
-    pub(crate) words: Option<Box<Words>>,
+    /// Of a full-text or vector index; no other has any.
+    pub(crate) settings: Option<Box<Settings>>,
 }
 
 /// The keys of an object.
@@ -94,7 +95,7 @@ pub(crate) type Keys = SmallVec<[SortKey; 1]>;
 impl From<ConstraintSpec> for Definition {
     fn from(spec: ConstraintSpec) -> Self {
         let ConstraintSpec { name, target, properties, kind } = spec;
-        Self { name, target, properties, kind: kind.into(), words: None }
+        Self { name, target, properties, kind: kind.into(), settings: None }
     }
 }
 
@@ -118,27 +119,36 @@ impl Definition {
     /// The definition of an index of a kind.
     pub(crate) fn of(kind: IndexKind, spec: IndexSpec) -> Self {
         let IndexSpec { name, target, properties } = spec;
-        Self { name, target, properties, kind: kind.into(), words: None }
+        Self { name, target, properties, kind: kind.into(), settings: None }
     }
 
-    /// With the settings of a full-text index.
-    pub(crate) fn with_words(mut self, options: Option<FulltextOptions>) -> Result<Self, Error> {
-        let words = options.map(Words::new).transpose().map_err(|analyzer| Error::IndexSpec {
-            name: self.name.clone(),
-            reason: format!("there is no analyzer `{analyzer}`"),
-        })?;
-        self.words = words.map(Box::new);
+    /// With the settings of a full-text or vector index.
+    pub(crate) fn with_settings(mut self, options: Option<IndexOptions>) -> Result<Self, Error> {
+        let settings = options.map(Settings::new).transpose();
+        let settings =
+            settings.map_err(|reason| Error::IndexSpec { name: self.name.clone(), reason })?;
+        self.settings = settings.map(Box::new);
         Ok(self)
+    }
+
+    /// True of a full-text index.
+    pub(crate) fn is_fulltext(&self) -> bool {
+        self.kind == SchemaKind::Index(IndexKind::Fulltext)
+    }
+
+    /// Which vectors a vector index holds.
+    pub(crate) fn vectors(&self) -> Option<Vectors> {
+        self.settings.as_ref()?.vectors()
     }
 
     /// Every key of an object that has these values: one at most, but in a full-text index.
     #[inline]
     pub(crate) fn keys(&self, value: impl FnMut(PropertyKeyId) -> Value) -> Keys {
-        match &self.words {
+        match &self.settings {
             None => self.key(value).into_iter().collect(),
-            Some(words) => {
+            Some(settings) => {
                 let mut keys = Keys::new();
-                words.for_each_key(&self.properties, value, |key| keys.push(key));
+                settings.for_each_key(&self.properties, value, |key| keys.push(key));
                 keys.sort_unstable();
                 keys
             }
@@ -152,15 +162,15 @@ impl Definition {
         value: impl FnMut(PropertyKeyId) -> Value,
         sought: &SortKey,
     ) -> bool {
-        match &self.words {
+        match &self.settings {
             None => self.key(value).as_ref() == Some(sought),
-            Some(words) => words.has_key(&self.properties, value, sought),
+            Some(settings) => settings.has_key(&self.properties, value, sought),
         }
     }
 
     /// Labels whose vertices another index holds.
     pub(crate) fn except(&self) -> &[LabelId] {
-        self.words.as_ref().map_or(&[], |words| &words.options.except)
+        self.settings.as_ref().map_or(&[], |settings| &settings.options.except)
     }
 
     /// The key of an object that has these values; `None` if it is not in the index.
@@ -201,17 +211,8 @@ impl Definition {
         put_varint(number.into(), out);
         put_varint(self.properties.len() as u64, out);
         self.properties.iter().for_each(|k| put_varint(k.get().into(), out));
-        if let Some(words) = &self.words {
-            let FulltextOptions { analyzer, eventually_consistent, of, part, except } =
-                &words.options;
-            for text in [analyzer, of] {
-                put_varint(text.len() as u64, out);
-                out.extend_from_slice(text.as_bytes());
-            }
-            out.push(u8::from(*eventually_consistent));
-            put_varint(u64::from(*part), out);
-            put_varint(except.len() as u64, out);
-            except.iter().for_each(|label| put_varint(label.get().into(), out));
+        if let Some(settings) = &self.settings {
+            settings.encode(out);
         }
     }
 
@@ -243,23 +244,14 @@ impl Definition {
         }
         let properties: Result<_, String> =
             (0..count).map(|_| Ok(PropertyKeyId::from_raw(r.number("property key")?))).collect();
-        let is_fulltext = kind == SchemaKind::Index(IndexKind::Fulltext);
-        let words = is_fulltext.then(|| decode_words(r)).transpose()?.map(Box::new);
-        Ok(Self { name, target, properties: properties?, kind, words })
+        let settings = match kind {
+            SchemaKind::Index(kind) if kind.has_settings() => {
+                Some(Box::new(Settings::decode(kind, r)?))
+            }
+            _ => None,
+        };
+        Ok(Self { name, target, properties: properties?, kind, settings })
     }
-}
-
-/// Reads the settings of a full-text index.
-fn decode_words(r: &mut Reader<'_>) -> Result<Words, String> {
-    let (analyzer, of) = (r.name()?, r.name()?);
-    let eventually_consistent = r.byte()? != 0;
-    let part = r.number("part of an index")?;
-    let count: usize = r.number("label count")?;
-    let except: Result<_, String> =
-        (0..count).map(|_| Ok(LabelId::from_raw(r.number("label")?))).collect();
-    let except = except?;
-    let options = FulltextOptions { analyzer, eventually_consistent, of, part, except };
-    Words::new(options).map_err(|name| format!("unknown analyzer {name}"))
 }
 
 /// Checks that an index can be made like this.
@@ -287,8 +279,13 @@ pub(crate) fn check_shape(catalog: &Catalog, definition: &Definition) -> Result<
     {
         return refuse(&format!("a {} index is of one property", kind.name().to_lowercase()));
     }
-    if (definition.kind == SchemaKind::Index(IndexKind::Fulltext)) != definition.words.is_some() {
-        return refuse("a fulltext index has settings, and no other has");
+    let settings = definition.settings.as_ref().map(|settings| settings.kind());
+    let needed = match definition.kind {
+        SchemaKind::Index(kind) => Some(kind).filter(|kind| kind.has_settings()),
+        SchemaKind::Constraint(_) => None,
+    };
+    if settings != needed {
+        return refuse("fulltext and vector indexes have settings of their own, and no other has");
     }
     if properties.iter().enumerate().any(|(i, k)| properties[..i].contains(k)) {
         return refuse("it names a property twice");
@@ -327,19 +324,36 @@ pub(crate) fn violation(
 
 #[cfg(test)]
 mod tests {
+    use telar_graph::{FulltextSettings, IndexSettings, Similarity, VectorSettings};
+
     use super::*;
 
     fn definition(kind: impl Into<SchemaKind>, target: IndexTarget) -> Definition {
         let properties = [300, 5].map(PropertyKeyId::from_raw).to_vec();
         let kind = kind.into();
-        let words = (kind == SchemaKind::Index(IndexKind::Fulltext)).then(|| {
-            let (analyzer, of) = ("cjk".to_owned(), "j".to_owned());
+        let of = |settings| {
             let except = vec![LabelId::from_raw(3)];
-            let eventually_consistent = true;
-            let options = FulltextOptions { analyzer, eventually_consistent, of, part: 1, except };
-            Box::new(Words::new(options).unwrap())
-        });
-        Definition { name: "i".into(), target, properties, kind, words }
+            let options = IndexOptions { settings, of: "j".to_owned(), part: 1, except };
+            Some(Box::new(Settings::new(options).unwrap()))
+        };
+        let settings = match kind {
+            SchemaKind::Index(IndexKind::Fulltext) => {
+                of(IndexSettings::Fulltext(FulltextSettings {
+                    analyzer: "cjk".to_owned(),
+                    eventually_consistent: true,
+                }))
+            }
+            SchemaKind::Index(IndexKind::Vector) => of(IndexSettings::Vector(VectorSettings {
+                dimensions: Some(768),
+                similarity: Similarity::Euclidean,
+                links: 16,
+                effort: 100,
+                quantized: true,
+                filters: vec![PropertyKeyId::from_raw(5)],
+            })),
+            _ => None,
+        };
+        Definition { name: "i".into(), target, properties, kind, settings }
     }
 
     /// Golden bytes: a change here is a change of the format.
@@ -347,13 +361,17 @@ mod tests {
     fn definitions_have_these_bytes() {
         let vertices = IndexTarget::Vertices(LabelId::from_raw(4));
         let edges = IndexTarget::Edges(EdgeTypeId::from_raw(2));
-        let cases: [(Definition, &[u8]); 8] = [
+        let cases: [(Definition, &[u8]); 9] = [
             (definition(IndexKind::Range, vertices), &[1, b'i', 1, 1, 4, 2, 0xAC, 2, 5]),
             (definition(IndexKind::Text, vertices), &[1, b'i', 6, 1, 4, 2, 0xAC, 2, 5]),
             (definition(IndexKind::Point, edges), &[1, b'i', 7, 2, 2, 2, 0xAC, 2, 5]),
             (
                 definition(IndexKind::Fulltext, vertices),
                 &[1, b'i', 8, 1, 4, 2, 0xAC, 2, 5, 3, b'c', b'j', b'k', 1, b'j', 1, 1, 1, 3],
+            ),
+            (
+                definition(IndexKind::Vector, vertices),
+                &[1, b'i', 9, 1, 4, 2, 0xAC, 2, 5, 1, b'j', 1, 1, 3, 0x80, 6, 1, 16, 100, 1, 1, 5],
             ),
             (definition(ConstraintKind::Unique, edges), &[1, b'i', 2, 2, 2, 2, 0xAC, 2, 5]),
             (definition(ConstraintKind::Exists, vertices), &[1, b'i', 3, 1, 4, 2, 0xAC, 2, 5]),

@@ -83,7 +83,7 @@ impl Stored<'_> {
             let chunk = match (self.value)(&key_of(*property))? {
                 Some(body) => Some(property::decode(&body, self.version)?),
                 // One of several properties is enough for a full-text index.
-                None if definition.words.is_some() => None,
+                None if definition.is_fulltext() => None,
                 None => return Ok(None),
             };
             chunks.push(chunk);

@@ -201,6 +201,7 @@ pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
 fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
     if index.definition.kind.has_entries() {
         scan_unchecked(shared, index, ts);
+        index.near.prepare(index, shared);
     }
     if !index.definition.kind.constraint().is_some_and(ConstraintKind::checks_values) {
         return Ok(());

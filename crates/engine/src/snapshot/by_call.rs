@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaRule,
@@ -183,6 +183,16 @@ macro_rules! reads_by_call {
 
             fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
                 self.reader().fulltext_totals(index)
+            }
+
+            fn nearest(
+                &self,
+                index: IndexId,
+                vector: &[f32],
+                effort: usize,
+                f: &mut dyn FnMut(IndexedObject),
+            ) -> Result<Nearest, ReadError> {
+                self.reader().nearest(index, vector, effort, f)
             }
 
             fn lookup_vertices(

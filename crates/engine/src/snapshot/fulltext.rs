@@ -30,9 +30,9 @@ impl Reader<'_> {
     /// A full-text index that can be read at this snapshot.
     pub(crate) fn fulltext(&self, id: IndexId) -> Result<&Index, IndexUnavailable> {
         let index = self.index(id)?;
-        match index.definition.words {
-            Some(_) => Ok(index),
-            None => Err(IndexUnavailable::WrongKind(id)),
+        match index.definition.is_fulltext() {
+            true => Ok(index),
+            false => Err(IndexUnavailable::WrongKind(id)),
         }
     }
 

@@ -44,7 +44,7 @@ impl Reader<'_> {
     }
 
     #[cold]
-    fn load(&self, index: &Index) -> Result<(), IndexUnavailable> {
+    pub(super) fn load(&self, index: &Index) -> Result<(), IndexUnavailable> {
         let gone = || self.shared.indexes.find(index.id).is_none();
         self.shared.indexes.load(index, self.shared).map_err(|_| match gone() {
             true => IndexUnavailable::Unknown(index.id),

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
@@ -562,6 +562,17 @@ impl View for Reader<'_> {
         let index = self.fulltext(index)?;
         let counted = self.fulltext_counted(index)?;
         self.checked(super::fulltext::given(&counted, index.definition.properties.len()))
+    }
+
+    fn nearest(
+        &self,
+        index: IndexId,
+        vector: &[f32],
+        effort: usize,
+        f: &mut dyn FnMut(IndexedObject),
+    ) -> Result<Nearest, ReadError> {
+        let nearest = self.near_batch(index, vector, effort, f)?;
+        self.checked(nearest)
     }
 
     fn lookup_vertices(

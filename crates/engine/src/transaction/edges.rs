@@ -68,7 +68,7 @@ impl Transaction<'_> {
         };
         let op = EdgeOp::Create;
         self.writes.edges.push(EdgeWrite { ty, src: u, dst: v, ordinal, sort_key, op });
-        self.touch_edge(ty, (u, v, ordinal), None);
+        self.touch_edge(ty, (u, v, self.place(ty, u, v, ordinal)), None);
         for (key, value) in properties.iter().filter(|(_, value)| !value.is_null()) {
             self.put_edge_property(ty, u, v, ordinal, *key, value.clone())?;
         }
@@ -171,8 +171,9 @@ impl Transaction<'_> {
                 op: EdgeOp::Delete,
             }),
         }
-        self.touch_edge(edge.ty, (u, v, edge.ordinal), None);
-        self.writes.clear_edge(edge.ty, self.place(edge.ty, u, v, edge.ordinal));
+        let place = self.place(edge.ty, u, v, edge.ordinal);
+        self.touch_edge(edge.ty, (u, v, place), None);
+        self.writes.clear_edge(edge.ty, place);
         Ok(())
     }
 

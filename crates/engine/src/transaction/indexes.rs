@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
 use telar_text::key;
 
@@ -143,14 +143,53 @@ impl Transaction<'_> {
                 let _ = own.range(&range).try_for_each(|(key, item)| give(key, *item));
             }
         }
-        self.note_fulltext(index, range);
+        self.note_range(index, range);
         Ok(())
     }
 
-    fn note_fulltext(&self, index: &Index, range: KeyRange) {
+    fn note_range(&self, index: &Index, range: KeyRange) {
         if self.reads.is_some() {
             self.note(Read::Index(Arc::new(IndexRead { index: index.id, range })));
         }
+    }
+
+    /// For [`View::nearest`](telar_graph::View::nearest).
+    pub(super) fn near_batch(
+        &self,
+        id: IndexId,
+        vector: &[f32],
+        effort: usize,
+        f: &mut dyn FnMut(IndexedObject),
+    ) -> Result<Nearest, Error> {
+        let reader = self.reader();
+        let index = reader.vector_index(id)?;
+        let mut give = |item| f(reader.indexed_object(index, item));
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        let nearest = match index.definition.target {
+            IndexTarget::Vertices(_) => {
+                let own = self.own_vertices(&mut own.vertices, index, &reader);
+                let things = own.things().filter(|(_, keys)| !keys.is_empty());
+                things.for_each(|([v], _)| give([*v, 0, 0]));
+                reader.near_items(index, vector, effort, &mut |item| {
+                    if !own.has(&[item[0]]) {
+                        give(item);
+                    }
+                })?
+            }
+            IndexTarget::Edges(ty) => {
+                let own = self.own_edges(&mut own.edges, index, ty, &reader);
+                let things = own.things().filter(|(_, keys)| !keys.is_empty());
+                things.for_each(|(item, _)| give(*item));
+                reader.near_items(index, vector, effort, &mut |item| {
+                    if !own.has(&item) {
+                        give(item);
+                    }
+                })?
+            }
+        };
+        self.note_range(index, KeyRange::everything());
+        Ok(nearest)
     }
 
     /// Documents and terms of each field of a full-text index, as this transaction sees it.
@@ -187,7 +226,7 @@ impl Transaction<'_> {
         }
         for field in 0..definition.properties.len() {
             let (from, to) = key::lengths(field as u8);
-            self.note_fulltext(index, key_range(&(&from[..]..&to[..])));
+            self.note_range(index, key_range(&(&from[..]..&to[..])));
         }
         Ok(given(&counted, definition.properties.len()))
     }

@@ -39,7 +39,7 @@ impl PendingRules {
             target: definition.target,
             properties: definition.properties.clone(),
             kind: definition.kind,
-            fulltext: definition.words.as_ref().map(|words| words.options.clone()),
+            options: definition.settings.as_ref().map(|settings| settings.options.clone()),
             state: IndexState::Pending,
             entries: 0,
             bytes: 0,

@@ -3,7 +3,7 @@
 use telar_graph::name::NameKind;
 use telar_graph::update::{IndexedObjects, Update, UpdateError, UpdateErrorKind};
 use telar_graph::{
-    EdgeId, EdgeTypeId, FulltextOptions, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value,
+    EdgeId, EdgeTypeId, IndexOptions, LabelId, PropertyKeyId, SchemaKind, SchemaRule, Value,
     VertexId,
 };
 
@@ -156,15 +156,15 @@ impl Update for Transaction<'_> {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
-        fulltext: Option<&FulltextOptions>,
+        options: Option<&IndexOptions>,
     ) -> Result<(), UpdateError> {
         let target = match objects {
             IndexedObjects::Vertices(label) => IndexTarget::Vertices(label),
             IndexedObjects::Edges(ty) => IndexTarget::Edges(ty),
         };
         let (name, properties) = (name.to_owned(), properties.to_vec());
-        let definition = Definition { name, target, properties, kind, words: None };
-        let definition = definition.with_words(fulltext.cloned())?;
+        let definition = Definition { name, target, properties, kind, settings: None };
+        let definition = definition.with_settings(options.cloned())?;
         Ok(self.make_rule(definition)?)
     }
 

@@ -15,7 +15,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::name::NameKind;
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
@@ -558,6 +558,16 @@ impl View for Transaction<'_> {
 
     fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {
         self.fulltext_given(index).map_err(failed)
+    }
+
+    fn nearest(
+        &self,
+        index: IndexId,
+        vector: &[f32],
+        effort: usize,
+        f: &mut dyn FnMut(IndexedObject),
+    ) -> Result<Nearest, ReadError> {
+        self.near_batch(index, vector, effort, f).map_err(failed)
     }
 
     fn lookup_vertices(

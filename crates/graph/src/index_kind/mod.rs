@@ -9,6 +9,7 @@ mod fulltext;
 mod point;
 mod range;
 mod text;
+mod vector;
 
 use crate::PropertyType;
 
@@ -27,6 +28,8 @@ pub enum IndexKind {
     Point,
     /// Finds objects by the words of strings, and of lists of strings, with a score.
     Fulltext,
+    /// Finds objects by a vector that is near theirs, with a score. Other values are not in it.
+    Vector,
 }
 
 /// Kind of a constraint.
@@ -133,7 +136,7 @@ impl IndexCapability {
 
 impl IndexKind {
     /// Every kind.
-    pub const ALL: [Self; 4] = [Self::Range, Self::Text, Self::Point, Self::Fulltext];
+    pub const ALL: [Self; 5] = [Self::Range, Self::Text, Self::Point, Self::Fulltext, Self::Vector];
 
     /// The description of the kind.
     #[must_use]
@@ -143,6 +146,7 @@ impl IndexKind {
             Self::Text => &text::CAPABILITY,
             Self::Point => &point::CAPABILITY,
             Self::Fulltext => &fulltext::CAPABILITY,
+            Self::Vector => &vector::CAPABILITY,
         }
     }
 
@@ -161,7 +165,14 @@ impl IndexKind {
     /// True if every object that has all of the properties is in the index, whatever their values.
     #[must_use]
     pub fn holds_all_values(self) -> bool {
-        self.capability().holds.is_none()
+        self.capability().holds.is_none() && !self.has_settings()
+    }
+
+    /// True if it has settings ([`IndexOptions`](crate::IndexOptions)), and is asked by procedures:
+    /// no predicate of a query uses it.
+    #[must_use]
+    pub fn has_settings(self) -> bool {
+        matches!(self, Self::Fulltext | Self::Vector)
     }
 }
 
@@ -284,8 +295,7 @@ mod tests {
             assert_eq!(IndexKind::named(kind.name()), Some(kind));
             assert_eq!(kind.name(), kind.name().to_uppercase());
             assert!((1..=PROPERTIES_MAX).contains(&capability.properties_max), "{kind:?}");
-            // Procedures ask a full-text index.
-            let is_planned = kind != IndexKind::Fulltext;
+            let is_planned = !kind.has_settings();
             assert_eq!(!capability.predicates.is_empty(), is_planned, "{kind:?}");
             // What is true of strings, or points, is asked of an index that holds them all.
             let held = |predicate, ty| {

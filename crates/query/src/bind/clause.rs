@@ -144,7 +144,10 @@ impl Binder<'_> {
         alone: bool,
     ) -> Result<(Plan, Option<Columns>), QueryError> {
         let plan = match clause {
-            Clause::Match(clause) => self.optional_match(clause, input)?,
+            Clause::Match(clause) => match &clause.search {
+                None => self.optional_match(clause, input)?,
+                Some(search) => self.search_match(clause, search, input)?,
+            },
             Clause::Unwind(clause) => self.unwind(clause, input)?,
             Clause::Let(clause) => self.let_clause(clause, input)?,
             Clause::Filter(clause) => self.filtered(Some(&clause.condition), input)?,
@@ -233,7 +236,7 @@ impl Binder<'_> {
     }
 
     /// Binds the pattern of a clause and its condition.
-    fn match_pattern(&mut self, clause: &Match) -> Result<Pattern, QueryError> {
+    pub(super) fn match_pattern(&mut self, clause: &Match) -> Result<Pattern, QueryError> {
         let mut pattern = self.pattern(&clause.patterns)?;
         if clause.mode == MatchMode::RepeatableElements {
             self.check_repeatable(clause)?;
@@ -250,12 +253,18 @@ impl Binder<'_> {
         let before = self.scope.slots();
         let pattern = self.match_pattern(clause)?;
         let inner = Plan::from(MatchPlan::new(Plan::Argument, before.iter().copied(), pattern));
+        Ok(self.optionally(input, inner, &before))
+    }
+
+    /// Each row of `input` with those of `inner`, or with nulls if it has none; `before` are the
+    /// places that there were before `inner`.
+    pub(super) fn optionally(&mut self, input: Plan, inner: Plan, before: &[Slot]) -> Plan {
         let new: Vec<Slot> =
             self.scope.slots().into_iter().filter(|slot| !before.contains(slot)).collect();
         let row = self.new_slot();
         let (columns, optional) = (new.clone(), Some(new));
         let (returns, by_row) = (true, false);
-        Ok(Plan::from(Apply { input, inner, row, columns, optional, returns, by_row }))
+        Plan::from(Apply { input, inner, row, columns, optional, returns, by_row })
     }
 
     /// Relationships that may come again would come again for ever.

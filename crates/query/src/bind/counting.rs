@@ -6,10 +6,10 @@ use telar_cypher::ast::{Clause, Expr, ExprKind, Match, PathPart, PathPattern, Pr
 
 use super::syntax;
 
-/// The `MATCH` clauses at the beginning that are not optional.
+/// The `MATCH` clauses at the beginning that are not optional, and search no index.
 pub(super) fn matches(clauses: &[Clause]) -> Vec<&Match> {
     let found = clauses.iter().map_while(|clause| match clause {
-        Clause::Match(clause) if !clause.optional => Some(clause),
+        Clause::Match(clause) if !clause.optional && clause.search.is_none() => Some(clause),
         _ => None,
     });
     found.collect()
@@ -21,7 +21,7 @@ pub(super) fn read_behind(clauses: &[Clause]) -> Option<HashSet<&str>> {
     let mut names = HashSet::new();
     for clause in clauses {
         let projection = match clause {
-            Clause::Match(clause) => {
+            Clause::Match(clause) if clause.search.is_none() => {
                 for path in &clause.patterns {
                     read_path(path, &mut names)?;
                 }

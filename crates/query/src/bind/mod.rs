@@ -27,6 +27,7 @@ mod predicate;
 mod projection;
 mod schema;
 mod scope;
+mod search;
 mod select;
 mod show;
 mod subquery;

@@ -11,7 +11,7 @@ use telar_graph::{ConstraintKind, IndexKind, PropertyType};
 use super::Binder;
 use crate::expr::Expr;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::schema::{CreateFulltext, CreateLookup, CreateRule, DropRule, SchemaCommand};
+use crate::schema::{CreateLookup, CreateParts, CreateRule, DropRule, SchemaCommand};
 use crate::value_type::ValueType;
 
 /// The error of a kind of index that Cypher has and Telar has not.
@@ -47,7 +47,12 @@ impl Binder<'_> {
         };
         let kind =
             kind.expect("INVARIANT: the parser gives LOOKUP, and nothing else, such a target");
-        if kind == IndexKind::Fulltext {
+        if let (1, [_, second, ..]) = (kind.capability().properties_max, &keys[..]) {
+            let of = kind.name().to_lowercase();
+            let message = format!("Only single property {of} indexes are supported");
+            return Err(self.syntax("UnexpectedSyntax", message, second.span));
+        }
+        if kind.has_settings() {
             let mut names: Vec<Arc<str>> = Vec::new();
             for label in labels {
                 if names.iter().any(|name| **name == *label.text) {
@@ -56,15 +61,16 @@ impl Binder<'_> {
                 }
                 names.push(label.text.as_ref().into());
             }
-            let (nodes, keys) = (*entity == EntityKind::Node, self.keys(keys)?);
-            let labels = names;
-            let create = CreateFulltext { name, if_not_exists, nodes, labels, keys, options };
-            return Ok(SchemaCommand::CreateFulltext(create));
-        }
-        if let (1, [_, second, ..]) = (kind.capability().properties_max, &keys[..]) {
-            let of = kind.name().to_lowercase();
-            let message = format!("Only single property {of} indexes are supported");
-            return Err(self.syntax("UnexpectedSyntax", message, second.span));
+            return Ok(SchemaCommand::CreateParts(CreateParts {
+                kind,
+                name,
+                if_not_exists,
+                nodes: *entity == EntityKind::Node,
+                labels: names,
+                keys: self.keys(keys)?,
+                filters: self.keys(&c.filters)?,
+                options,
+            }));
         }
         let label = labels.first().expect("INVARIANT: the parser demands a label");
         Ok(SchemaCommand::Create(CreateRule {

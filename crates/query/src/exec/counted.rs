@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{
-    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, FulltextOptions,
-    Graph, IndexId, IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema,
+    Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
+    IndexOptions, IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema,
     SchemaKind, SchemaRule, Statistics, Update, Value, VertexId, View,
 };
 
@@ -228,6 +228,22 @@ macro_rules! counted {
                 self.graph.fulltext_totals(index)
             }
 
+            fn nearest(
+                &self,
+                index: IndexId,
+                vector: &[f32],
+                effort: usize,
+                f: &mut dyn FnMut(IndexedObject),
+            ) -> Result<Nearest, ReadError> {
+                let mut found = 0;
+                let read = self.graph.nearest(index, vector, effort, &mut |object| {
+                    found += 1;
+                    f(object);
+                });
+                add(self.hits, found);
+                read
+            }
+
             fn lookup_vertices(
                 &self,
                 index: IndexId,
@@ -445,9 +461,9 @@ impl Update for CountedWrite<'_> {
         objects: IndexedObjects,
         properties: &[PropertyKeyId],
         kind: SchemaKind,
-        fulltext: Option<&FulltextOptions>,
+        options: Option<&IndexOptions>,
     ) -> Result<(), UpdateError> {
-        self.graph.create_rule(name, objects, properties, kind, fulltext)
+        self.graph.create_rule(name, objects, properties, kind, options)
     }
 
     fn drop_rule(&mut self, name: &str) -> Result<(), UpdateError> {

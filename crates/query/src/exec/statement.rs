@@ -14,6 +14,7 @@ use crate::query::Prepared;
 use crate::query_error::QueryError;
 use crate::result::Counters;
 use crate::running::Entry;
+use crate::schema::CreateParts;
 use crate::sink::Sink;
 use crate::watch::{self, Limits};
 use crate::workers::SharedSnapshot;
@@ -192,6 +193,17 @@ impl Statement for Exec<'_> {
             true => self.counters.constraints_added += made,
             false => self.counters.indexes_added += made,
         }
+        Ok(())
+    }
+
+    fn create_parts(
+        &mut self,
+        create: &CreateParts,
+        name: &str,
+        options: &Value,
+    ) -> Result<(), QueryError> {
+        let done = create.run(Some(name), Some(options), self.update()?)?;
+        self.counters.indexes_added += done.counters.indexes_added;
         Ok(())
     }
 

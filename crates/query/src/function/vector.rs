@@ -12,7 +12,7 @@ mod distance;
 mod tests;
 
 use telar_graph::column::{Column, Floats};
-use telar_graph::{Value, vector};
+use telar_graph::{Similarity, Value, vector};
 
 use super::{Function, args};
 use crate::error::EvalError;
@@ -148,6 +148,65 @@ impl Measure {
             Ok(column)
         };
         Some(all())
+    }
+}
+
+/// Vectors that are ranked by how near they are to one, which is not empty and is admitted by the
+/// similarity.
+pub(crate) struct Ranked {
+    similarity: Similarity,
+    numbers: Vec<f64>,
+    square: f64,
+}
+
+impl Ranked {
+    pub(crate) fn new(similarity: Similarity, numbers: Vec<f64>) -> Self {
+        let square = Of::new(&numbers).square;
+        Self { similarity, numbers, square }
+    }
+
+    /// The score of the vector in a row, as the function of the similarity gives it; `None` if
+    /// there is no vector that can be compared.
+    pub(crate) fn score(&self, column: &Column, row: usize) -> Option<f64> {
+        if let Column::FloatLists(lists) = column {
+            return self.of(lists.get(row)?);
+        }
+        let value = column.get(row);
+        let list = match &value {
+            Value::List(list) => list,
+            Value::Vector(vector) => return self.of(Floats::F64(&vector.to_f64())),
+            _ => return None,
+        };
+        let number = |value: &Value| match value {
+            Value::Float(x) => Some(*x),
+            Value::Int(x) => Some(*x as f64),
+            _ => None,
+        };
+        let numbers: Vec<f64> = list.iter().map(number).collect::<Option<_>>()?;
+        self.of(Floats::F64(&numbers))
+    }
+
+    /// The square of the distance of a vector that has this score; of vectors of length 1 where
+    /// angles are compared.
+    pub(crate) fn distance_squared(&self, score: f64) -> f64 {
+        match self.similarity {
+            Similarity::Cosine => 4.0 * (1.0 - score),
+            Similarity::Euclidean => score.recip() - 1.0,
+        }
+    }
+
+    fn of(&self, vector: Floats<'_>) -> Option<f64> {
+        if vector.len() != self.numbers.len() {
+            return None;
+        }
+        let of = Of { numbers: &self.numbers, square: self.square };
+        match self.similarity {
+            Similarity::Cosine => of.cosine(vector).map(|cosine| f64::midpoint(1.0, cosine)),
+            Similarity::Euclidean => {
+                let squared = of.distance_squared(vector);
+                squared.is_finite().then(|| (1.0 + squared).recip())
+            }
+        }
     }
 }
 

@@ -279,9 +279,9 @@ pub(super) fn await_indexes(
     loop {
         let mut rules = call.graph().schema_rules();
         if let Some(name) = name {
-            // A full-text index of several labels has several parts.
+            // An index of several labels has several parts.
             let is_part = |rule: &SchemaRule| {
-                rule.fulltext.as_ref().is_some_and(|options| *options.of == **name)
+                rule.options.as_ref().is_some_and(|options| *options.of == **name)
             };
             rules.retain(|rule| *rule.name == **name || is_part(rule));
             if rules.is_empty() {

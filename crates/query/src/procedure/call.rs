@@ -16,6 +16,7 @@ use crate::query::Prepared;
 use crate::query_error::{ErrorKind, QueryError};
 use crate::result::Counters;
 use crate::running::{Entry, Progress};
+use crate::schema::CreateParts;
 use crate::sink::Sink;
 use crate::watch::Limits;
 use crate::workers::SharedSnapshot;
@@ -74,6 +75,12 @@ pub(crate) trait Statement {
         kind: SchemaKind,
     ) -> Result<(), QueryError>;
     fn drop_rule(&mut self, name: &str) -> Result<(), QueryError>;
+    fn create_parts(
+        &mut self,
+        create: &CreateParts,
+        name: &str,
+        options: &Value,
+    ) -> Result<(), QueryError>;
 }
 
 /// The statement that a procedure is called by, as far as it may use it.

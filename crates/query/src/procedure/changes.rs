@@ -9,6 +9,7 @@ use telar_graph::{
 
 use super::call::Statement;
 use crate::query_error::QueryError;
+use crate::schema::CreateParts;
 
 /// Changes in the transaction of the statement that calls a procedure.
 pub struct Changes<'a> {
@@ -145,5 +146,15 @@ impl Changes<'_> {
     /// If there is none of this name, or the transaction has changed the graph.
     pub fn drop_rule(&mut self, name: &str) -> Result<(), QueryError> {
         self.statement.drop_rule(name)
+    }
+
+    /// Makes an index of a kind that has settings, unless there is one like it.
+    pub(crate) fn create_parts(
+        &mut self,
+        create: &CreateParts,
+        name: &str,
+        options: &Value,
+    ) -> Result<(), QueryError> {
+        self.statement.create_parts(create, name, options)
     }
 }

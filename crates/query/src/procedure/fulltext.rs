@@ -12,14 +12,14 @@ use telar_graph::update::IndexedObjects;
 use telar_graph::value::heap_bytes_of;
 use telar_graph::view::IndexedObject;
 use telar_graph::{
-    Column, Direction, EdgeId, EdgeTypeId, Expansion, IndexUnavailable, LabelId, PropertyKeyId,
-    ReadError, SchemaRule, Value, VertexId,
+    Column, EdgeTypeId, IndexKind, LabelId, PropertyKeyId, ReadError, SchemaRule, Value,
 };
 use telar_text::key::{self, Entry};
 use telar_text::score::Totals;
 use telar_text::search::{self, Failure, Source};
 use telar_text::{Analyzer, query};
 
+use super::objects::{can_be_scanned, for_each_edges, for_each_vertices};
 use super::rows::{Chunk, RowBatch, RowSource};
 use super::show::Shown;
 use super::{CallContext, Field, Procedure, Procedures, Rows};
@@ -97,9 +97,12 @@ impl QueryIndex {
     /// The parts of the index.
     fn index(&self, call: &CallContext<'_>, name: &str) -> Result<Vec<SchemaRule>, QueryError> {
         let rules = call.graph().schema_rules();
-        let parts: Vec<SchemaRule> = parts(&rules, name).into_iter().cloned().collect();
+        let parts = parts(&rules, name).into_iter();
+        let is_fulltext = |rule: &&SchemaRule| rule.kind == IndexKind::Fulltext.into();
+        let parts: Vec<SchemaRule> = parts.filter(is_fulltext).cloned().collect();
         let Some(first) = parts.first() else {
-            let fulltext = rules.iter().filter_map(|rule| Some(&*rule.fulltext.as_ref()?.of));
+            let options = rules.iter().filter_map(|rule| rule.options.as_ref());
+            let fulltext = options.filter(|o| o.fulltext().is_some()).map(|o| &*o.of);
             let near = telar_cypher::suggest::closest(name, fulltext);
             let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
             let why = format!(
@@ -221,7 +224,8 @@ impl Procedure for QueryIndex {
         let names = call.graph().property_key_names();
         let of = |key: &PropertyKeyId| names.get(usize::from(key.get())).map_or("", String::as_str);
         let fields: Vec<&str> = parts[0].properties.iter().map(of).collect();
-        let indexed = parts[0].fulltext.as_ref().and_then(|o| Analyzer::named(&o.analyzer));
+        let indexed =
+            parts[0].options.as_ref().and_then(|o| Analyzer::named(&o.fulltext()?.analyzer));
         let indexed = indexed.unwrap_or_default();
         let analyzer = options.analyzer.unwrap_or(indexed);
         let mut read = Read { call, parts: &parts, indexed, scanned: None, since: 0 };
@@ -280,11 +284,6 @@ struct Read<'c, 's> {
     since: u32,
 }
 
-/// True if the objects say what the index does not.
-fn can_be_scanned(error: &ReadError) -> bool {
-    matches!(error, ReadError::Index(e) if !matches!(e, IndexUnavailable::Damaged(_)))
-}
-
 impl Read<'_, '_> {
     /// Entries of all parts in the index itself.
     fn indexed_entries(
@@ -341,28 +340,24 @@ impl Read<'_, '_> {
         scanned: &mut Scanned,
     ) -> Result<(), QueryError> {
         let graph = self.call.graph();
-        let mut found: Vec<VertexId> = Vec::new();
         let mut has = Vec::new();
-        for ids in graph.partitions().all(u64::from(STEP)) {
-            self.call.check()?;
-            found.clear();
-            graph.scan(Some(label), ids.start, ids.end, &mut found)?;
+        for_each_vertices(self.call, label, |found| {
             for other in except {
                 has.clear();
-                graph.have_label(&found, *other, &mut has)?;
+                graph.have_label(found, *other, &mut has)?;
                 let mut has = has.iter();
                 found.retain(|_| !has.next().copied().unwrap_or(false));
             }
             for (field, property) in part.properties.iter().enumerate() {
                 let mut values = Column::default();
-                graph.vertex_properties(&found, *property, &mut values)?;
+                graph.vertex_properties(found, *property, &mut values)?;
                 for (row, vertex) in found.iter().enumerate() {
                     let object = IndexedObject::Vertex(*vertex);
                     self.take(field as u8, &values.get(row), object, scanned)?;
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn scan_edges(
@@ -371,30 +366,17 @@ impl Read<'_, '_> {
         part: &SchemaRule,
         scanned: &mut Scanned,
     ) -> Result<(), QueryError> {
-        let graph = self.call.graph();
-        let (mut sources, mut lists) = (Vec::new(), Expansion::default());
-        for ids in graph.partitions().all(u64::from(STEP)) {
-            self.call.check()?;
-            sources.clear();
-            graph.scan(None, ids.start, ids.end, &mut sources)?;
-            graph.expand(&sources, ty, Direction::Out, &mut lists)?;
-            let mut edges: Vec<EdgeId> = Vec::new();
-            for (at, src) in sources.iter().enumerate() {
-                for place in lists.offsets[at] as usize..lists.offsets[at + 1] as usize {
-                    let (dst, ordinal) = (lists.neighbours[place], lists.ordinals[place]);
-                    edges.push(EdgeId { ty, src: *src, dst, ordinal });
-                }
-            }
+        for_each_edges(self.call, ty, |edges| {
             for (field, property) in part.properties.iter().enumerate() {
                 let mut values = Column::default();
-                graph.edge_properties(&edges, *property, &mut values)?;
+                self.call.graph().edge_properties(edges, *property, &mut values)?;
                 for (row, edge) in edges.iter().enumerate() {
                     let object = IndexedObject::Edge(*edge);
                     self.take(field as u8, &values.get(row), object, scanned)?;
                 }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     fn take(

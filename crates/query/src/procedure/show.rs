@@ -10,7 +10,8 @@ use telar_cypher::ast::{self, ConstraintFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
 use telar_graph::{
-    ConstraintKind, Graph, IndexKind, IndexState, PropertyType, SchemaKind, SchemaRule, Value,
+    ConstraintKind, Graph, IndexKind, IndexState, PropertyKeyId, PropertyType, SchemaKind,
+    SchemaRule, Value,
 };
 
 use super::describe::{described, taken_apart};
@@ -23,8 +24,7 @@ use crate::host::{ShownSetting, ShownUser, needs_server};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::running::{Entry, Running, query_id, transaction_id};
 use crate::schema::{
-    LOOKUP_PROVIDER, Lookup, about, config, index_config, index_provider, is_later_part, parts,
-    type_name,
+    LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, is_later_part, parts, type_name,
 };
 pub(crate) use servers::{databases, servers};
 
@@ -137,7 +137,7 @@ fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
         keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
     let keys = keys.join(", ");
     let kind = match rule.kind {
-        SchemaKind::Index(IndexKind::Fulltext) => return create_fulltext(rule, graph),
+        SchemaKind::Index(kind) if kind.has_settings() => return create_parts(rule, graph),
         SchemaKind::Index(kind) => {
             return format!("CREATE {} INDEX {name} FOR {pattern} ON ({keys})", kind.name());
         }
@@ -154,39 +154,46 @@ fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
     format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
 }
 
-/// The command that makes a full-text index.
-fn create_fulltext(rule: &SchemaRule, graph: &dyn Graph) -> String {
-    let Some(options) = &rule.fulltext else { return String::new() };
+/// The command that makes a full-text or vector index.
+fn create_parts(rule: &SchemaRule, graph: &dyn Graph) -> String {
+    let Some(options) = &rule.options else { return String::new() };
     let (nodes, _, keys) = about(rule, graph);
-    let labels = fulltext_labels(rule, graph);
+    let labels = all_labels(rule, graph);
     let labels: Vec<String> = labels.iter().map(|label| print::quoted(label)).collect();
     let (name, labels) = (print::quoted(&options.of), labels.join("|"));
     let (variable, pattern) = match nodes {
         true => ("n", format!("(n:{labels})")),
         false => ("r", format!("()-[r:{labels}]-()")),
     };
-    let keys: Vec<String> =
-        keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
-    format!(
-        "CREATE FULLTEXT INDEX {name} FOR {pattern} ON EACH [{}] OPTIONS {}",
-        keys.join(", "),
-        crate::literal(&rule_options(rule))
-    )
+    let listed = |keys: &[String]| {
+        let key = |key: &String| format!("{variable}.{}", print::quoted(key));
+        keys.iter().map(key).collect::<Vec<_>>().join(", ")
+    };
+    let (keys, settings) = (listed(&keys), crate::literal(&rule_options(rule)));
+    let Some(vector) = options.vector() else {
+        return format!(
+            "CREATE FULLTEXT INDEX {name} FOR {pattern} ON EACH [{keys}] OPTIONS {settings}"
+        );
+    };
+    let names = graph.property_key_names();
+    let named = |key: &PropertyKeyId| names.get(usize::from(key.get())).cloned();
+    let filters: Vec<String> = vector.filters.iter().filter_map(named).collect();
+    let with = match &filters[..] {
+        [] => String::new(),
+        filters => format!(" WITH [{}]", listed(filters)),
+    };
+    format!("CREATE VECTOR INDEX {name} FOR {pattern} ON ({keys}){with} OPTIONS {settings}")
 }
 
-/// The labels, or types, of all parts of a full-text index.
-fn fulltext_labels(rule: &SchemaRule, graph: &dyn Graph) -> Vec<String> {
+/// The labels, or types, of all parts of an index.
+fn all_labels(rule: &SchemaRule, graph: &dyn Graph) -> Vec<String> {
     let rules = graph.schema_rules();
     parts(&rules, &rule.name).into_iter().map(|part| about(part, graph).1).collect()
 }
 
 /// The column `options`.
 fn rule_options(rule: &SchemaRule) -> Value {
-    let settings = match &rule.fulltext {
-        Some(options) => config(options),
-        None => index_config(rule.kind),
-    };
-    index_options(index_provider(rule.kind), settings)
+    index_options(index_provider(rule.kind), index_config(rule))
 }
 
 fn sorted_rules(graph: &dyn Graph, wanted: impl Fn(&SchemaRule) -> bool) -> Vec<SchemaRule> {
@@ -245,8 +252,8 @@ fn index_options(provider: &str, config: Value) -> Value {
 
 fn index_row(rule: &SchemaRule, graph: &dyn Graph) -> Vec<Value> {
     let (nodes, label, keys) = about(rule, graph);
-    let labels = match rule.fulltext {
-        Some(_) => fulltext_labels(rule, graph),
+    let labels = match rule.options {
+        Some(_) => all_labels(rule, graph),
         None => vec![label],
     };
     let (state, percent) = match rule.state {

@@ -4,9 +4,9 @@
 //! is seen here as in Neo4j, and not kept.
 
 use telar_graph::index_kind::IndexSetting;
-use telar_graph::{IndexKind, SchemaKind, Value, ValueMap};
+use telar_graph::{IndexKind, IndexSettings, SchemaKind, SchemaRule, Value, ValueMap};
 
-use super::refuse;
+use super::{fulltext, refuse, vector};
 use crate::error::describe;
 use crate::query_error::{ErrorKind, QueryError};
 
@@ -22,7 +22,16 @@ pub(crate) fn index_provider(kind: SchemaKind) -> &'static str {
 }
 
 /// The settings of an index, as `SHOW INDEXES` lists them.
-pub(crate) fn index_config(kind: SchemaKind) -> Value {
+pub(crate) fn index_config(rule: &SchemaRule) -> Value {
+    let kind = match &rule.options {
+        None => rule.kind,
+        Some(options) => {
+            return match &options.settings {
+                IndexSettings::Fulltext(settings) => fulltext::config(settings),
+                IndexSettings::Vector(settings) => vector::config(settings),
+            };
+        }
+    };
     let value = |bound: &IndexSetting| Value::list(bound.default[..bound.axes].iter().copied());
     Value::map(index_of(kind).capability().settings.iter().map(|bound| (bound.key, value(bound))))
 }

@@ -279,7 +279,7 @@ impl<'a> Maintenance<'a> {
             let defers = self.writes.len() >= MANY_ENTRIES
                 && index.is_loaded()
                 && !index.definition.kind.is_unique()
-                && index.definition.words.is_none();
+                && index.definition.settings.is_none();
             if defers && let Some(first) = created.first(stop)? {
                 self.deferred.push((at, first));
             }
@@ -416,7 +416,7 @@ impl<'a> Maintenance<'a> {
         let mut partitions = &self.partitions[..];
         for same in self.changes.chunk_by(|a, b| a.place() == b.place()) {
             let index = &self.list[same[0].place()];
-            if index.definition.words.is_some() {
+            if index.definition.is_fulltext() {
                 index.totals.note(ts, same);
             }
             if !index.is_loaded() {
@@ -435,6 +435,9 @@ impl<'a> Maintenance<'a> {
                 Entries::Edges(tree) => {
                     apply_to(tree, (same, here), |item| item, ts, &objects, guard);
                 }
+            }
+            if index.definition.vectors().is_some() {
+                index.near.note(same);
             }
         }
         for (at, _) in &self.deferred {

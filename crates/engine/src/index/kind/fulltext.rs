@@ -2,7 +2,7 @@
 //! each (`telar_text::key`). Keys name the version of the text that they were made of.
 
 use smallvec::SmallVec;
-use telar_graph::{FulltextOptions, IndexRange, PropertyKeyId, Value};
+use telar_graph::{IndexRange, PropertyKeyId, Value};
 use telar_text::{Analyzer, key};
 
 use super::EntryKind;
@@ -14,7 +14,7 @@ pub(super) enum Fulltext {}
 impl EntryKind for Fulltext {
     const TAG: u8 = 8;
 
-    /// None: an object has many ([`Words::for_each_key`]).
+    /// None: an object has many ([`for_each_key`]).
     fn key(_: &[Value]) -> Option<SortKey> {
         None
     }
@@ -41,49 +41,32 @@ fn texts_of(value: &Value) -> Option<SmallVec<[&str; 1]>> {
     }
 }
 
-/// The way in which the words of an index are found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words {
-    pub(crate) analyzer: Analyzer,
-    pub(crate) options: FulltextOptions,
-}
-
-impl Words {
-    /// With these settings; the name of the analyzer if there is none of it.
-    pub(crate) fn new(options: FulltextOptions) -> Result<Self, String> {
-        let analyzer = Analyzer::named(&options.analyzer);
-        let analyzer = analyzer.ok_or_else(|| options.analyzer.clone())?;
-        Ok(Self { analyzer, options })
-    }
-
-    /// Calls `f` with each key of an object that has these values.
-    pub(crate) fn for_each_key(
-        &self,
-        properties: &[PropertyKeyId],
-        mut value: impl FnMut(PropertyKeyId) -> Value,
-        mut f: impl FnMut(SortKey),
-    ) {
-        for (field, property) in properties.iter().enumerate() {
-            let value = value(*property);
-            if let Some(texts) = texts_of(&value) {
-                key::for_each_key(self.analyzer, field as u8, &texts, |bytes| {
-                    f(SortKey::from_bytes(bytes));
-                });
-            }
+/// Calls `f` with each key of an object that has these values.
+pub(super) fn for_each_key(
+    analyzer: Analyzer,
+    properties: &[PropertyKeyId],
+    mut value: impl FnMut(PropertyKeyId) -> Value,
+    mut f: impl FnMut(SortKey),
+) {
+    for (field, property) in properties.iter().enumerate() {
+        let value = value(*property);
+        if let Some(texts) = texts_of(&value) {
+            key::for_each_key(analyzer, field as u8, &texts, |bytes| {
+                f(SortKey::from_bytes(bytes));
+            });
         }
     }
+}
 
-    /// True if an object that has these values has the key.
-    pub(crate) fn has_key(
-        &self,
-        properties: &[PropertyKeyId],
-        mut value: impl FnMut(PropertyKeyId) -> Value,
-        sought: &SortKey,
-    ) -> bool {
-        let bytes: SmallVec<[u8; 64]> = sought.bytes().collect();
-        let Some((field, fingerprint)) = key::version(&bytes) else { return false };
-        let Some(property) = properties.get(usize::from(field)) else { return false };
-        let value = value(*property);
-        texts_of(&value).is_some_and(|texts| key::fingerprint(texts) == fingerprint)
-    }
+/// True if an object that has these values has the key.
+pub(super) fn has_key(
+    properties: &[PropertyKeyId],
+    mut value: impl FnMut(PropertyKeyId) -> Value,
+    sought: &SortKey,
+) -> bool {
+    let bytes: SmallVec<[u8; 64]> = sought.bytes().collect();
+    let Some((field, fingerprint)) = key::version(&bytes) else { return false };
+    let Some(property) = properties.get(usize::from(field)) else { return false };
+    let value = value(*property);
+    texts_of(&value).is_some_and(|texts| key::fingerprint(texts) == fingerprint)
 }

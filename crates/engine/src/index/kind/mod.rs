@@ -7,14 +7,16 @@
 mod fulltext;
 mod point;
 mod range;
+mod settings;
 mod text;
+pub(super) mod vector;
 
 use telar_graph::{IndexKind, IndexRange, Value};
 
 use super::key::SortKey;
 use super::read::KeyRange;
 
-pub(super) use fulltext::Words;
+pub(super) use settings::Settings;
 
 /// Keys of a kind of index.
 trait EntryKind {
@@ -49,6 +51,10 @@ macro_rules! with_kind {
             }
             IndexKind::Fulltext => {
                 type $kind = fulltext::Fulltext;
+                $do
+            }
+            IndexKind::Vector => {
+                type $kind = vector::Vector;
                 $do
             }
         }
@@ -88,8 +94,8 @@ mod tests {
         let point = Point::new(Srid::Cartesian, &[1.0, 2.0]).unwrap();
         let values =
             [Value::Int(1), Value::from("a"), Value::Bool(true), Value::Point(point.into())];
-        // An object has many keys in a full-text index: `fulltext.rs`.
-        for kind in IndexKind::ALL.into_iter().filter(|kind| *kind != IndexKind::Fulltext) {
+        // Keys of the others depend on settings.
+        for kind in IndexKind::ALL.into_iter().filter(|kind| !kind.has_settings()) {
             for value in &values {
                 let holds = kind.capability().holds.is_none_or(|ty| ty.admits(value));
                 let found = key(kind, std::slice::from_ref(value));

@@ -1,0 +1,93 @@
+//! Products of numbers of 16 bits with numbers of 8.
+
+#![expect(unsafe_code, reason = "functions for a processor's instructions, which are asked for")]
+
+/// Numbers that are multiplied at once; a record is as many, or a multiple.
+pub(crate) const LANES: usize = 32;
+
+/// The sum of `a[i] * b[i]`, with bytes as signed numbers. Both are as long.
+///
+/// PERF: bench/compare/vector_index.py: written as a loop that the compiler turns into the widest
+/// instructions it is told of.
+#[inline(always)]
+fn product_of(a: &[i16], b: &[u8]) -> i32 {
+    let mut sum = 0;
+    for (a, b) in a.as_chunks::<LANES>().0.iter().zip(b.as_chunks::<LANES>().0) {
+        let mut lanes = 0i32;
+        for i in 0..LANES {
+            lanes += i32::from(a[i]) * i32::from(b[i].cast_signed());
+        }
+        sum += lanes;
+    }
+    sum
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    #[target_feature(enable = "avx2")]
+    pub(super) fn with_avx2(a: &[i16], b: &[u8]) -> i32 {
+        super::product_of(a, b)
+    }
+
+    #[target_feature(enable = "avx512f,avx512bw,avx512vl")]
+    pub(super) fn with_avx512(a: &[i16], b: &[u8]) -> i32 {
+        super::product_of(a, b)
+    }
+}
+
+/// As [`product_of`], with the widest instructions that are there.
+#[inline]
+pub(crate) fn product(a: &[i16], b: &[u8]) -> i32 {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512bw") && is_x86_feature_detected!("avx512vl") {
+            // SAFETY: the processor has the instructions; AVX-512 F comes with the others.
+            return unsafe { x86::with_avx512(a, b) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the processor has the instructions.
+            return unsafe { x86::with_avx2(a, b) };
+        }
+    }
+    product_of(a, b)
+}
+
+/// Brings memory that will be read closer.
+#[inline]
+pub(crate) fn prefetch(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    for line in bytes.chunks(64).take(4) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: any address may be prefetched, and this one is there.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes;
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_way_gives_the_sum(
+            numbers in proptest::collection::vec((-2047i16..=2047, any::<u8>()), 0..200)
+        ) {
+            let whole = numbers.len() / LANES * LANES;
+            let a: Vec<i16> = numbers[..whole].iter().map(|(a, _)| *a).collect();
+            let b: Vec<u8> = numbers[..whole].iter().map(|(_, b)| *b).collect();
+            let expected: i32 =
+                a.iter().zip(&b).map(|(a, b)| i32::from(*a) * i32::from(b.cast_signed())).sum();
+            prop_assert_eq!(product(&a, &b), expected);
+            prop_assert_eq!(product_of(&a, &b), expected);
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has the instructions.
+                prop_assert_eq!(unsafe { x86::with_avx2(&a, &b) }, expected);
+            }
+        }
+    }
+}

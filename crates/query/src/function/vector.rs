@@ -213,19 +213,19 @@ impl Ranked {
 /// A function of two vectors.
 macro_rules! measures {
     ($category:literal, $name:literal, $about:expr, $between:expr) => {{
-        const MEASURE: $crate::function::vector::Measure =
-            $crate::function::vector::Measure {
-                function: concat!($name, "()"),
-                vectors_only: false,
-                between: $between,
-            };
+        const MEASURE: $crate::function::vector::Measure = $crate::function::vector::Measure {
+            function: concat!($name, "()"),
+            vectors_only: false,
+            between: $between,
+        };
         $crate::function::Function::new(
             $name,
             $category,
             (2, 2),
             concat!(
                 $name,
-                "(a :: LIST<INTEGER | FLOAT> | VECTOR, b :: LIST<INTEGER | FLOAT> | VECTOR) :: FLOAT"
+                "(a :: LIST<INTEGER | FLOAT> | VECTOR, ",
+                "b :: LIST<INTEGER | FLOAT> | VECTOR) :: FLOAT"
             ),
             $about,
             |args, _| MEASURE.call(args).map(telar_graph::Value::Float),

@@ -80,6 +80,7 @@ VALUES = {
     "local": Structure(ord("d"), -62135596800, 0),
     "duration": Structure(ord("E"), 14, -3, 5, 999999999),
     "points": [Structure(ord("X"), 7203, 1.0, -0.0), Structure(ord("Y"), 4979, 1.0, 2.0, 3.0)],
+    "vectors": [Structure(ord("V"), b"\xc6", struct.pack(">2f", 1, -0.5)), Structure(ord("V"), b"\xc8", b"\1\xff")],
     "refused": [Structure(ord("N"), 1, ["A"], {}, "n:1"), Structure(ord("P"), [], [], [])],
 }
 EXTRA = {"bookmarks": ["telar:telar:5"], "tx_timeout": 1000, "tx_metadata": {"a": 1}, "mode": "r", "db": "telar",
@@ -115,7 +116,8 @@ def bolt():
 TYPED = {"Integer": "42", "Float": "-1.5e3", "String": "a", "Base64": "AAH/", "Date": "2026-01-31", "Duration": "P1Y2M3DT4H5.6S",
          "LocalTime": "12:34:56.789", "Time": "12:34:56+01:00", "LocalDateTime": "2026-01-31T12:34:56", "Boolean": True,
          "OffsetDateTime": "2026-01-31T12:34:56.5+01:00", "ZonedDateTime": "2026-01-31T12:34:56+01:00[Europe/Oslo]",
-         "Point": "SRID=9157;POINT Z (1.0 -2.5 3)", "Null": None}
+         "Point": "SRID=9157;POINT Z (1.0 -2.5 3)", "Null": None,
+         "Vector": {"coordinatesType": "FLOAT32", "coordinates": ["1.5", 2]}}
 
 
 def http_request():

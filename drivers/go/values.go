@@ -198,6 +198,13 @@ var values = []behaviour{
 		made(session, "point({longitude: 1, latitude: 2})", globe(1, 2))
 		made(session, "point({longitude: 1, latitude: 2, height: 3})", solid(4979, 1, 2, 3))
 	})},
+	{"vectors", inSession(func(session neo4j.SessionWithContext) {
+		if !isTelar {
+			return // The vectors of Neo4j are those of its block format.
+		}
+		made(session, "vector([1, -2], 2, INT8)", []any{int64(1), int64(-2)})
+		made(session, "vector([1, 0.5], 2, FLOAT32)", []any{1.0, 0.5})
+	})},
 	{"thousand_parameters", inSession(func(session neo4j.SessionWithContext) {
 		parameters, names := anything{}, []string{}
 		for i := range 1000 {

@@ -192,6 +192,21 @@ behaviour('points', async server => {
     ['point({longitude: 1, latitude: 2, height: 3})', point(4979, 1, 2, 3)]])
 })
 
+behaviour('vectors', async server => {
+  if (!server.isTelar) return // The vectors of Neo4j are those of its block format.
+  if (!neo4j.vector) { // a driver before Bolt 6
+    await madeByServer(server, [['vector([1, -2], 2, INT8)', [int(1), int(-2)]],
+      ['vector([1, 0.5], 2, FLOAT32)', [1, 0.5]]])
+    return
+  }
+  const values = [Int8Array.of(1, -2), Int16Array.of(1, -2), Int32Array.of(1, -2), BigInt64Array.of(1n, -2n),
+    Float32Array.of(1, -0.5), Float64Array.of(1, 1e300), new Float32Array(4096)].map(neo4j.vector)
+  await roundTrip(server, values)
+  await stored(server, values)
+  await madeByServer(server, [['vector([1, -2], 2, INT8)', neo4j.vector(Int8Array.of(1, -2))],
+    ['vector([1, 0.5], 2, FLOAT32)', neo4j.vector(Float32Array.of(1, 0.5))]])
+})
+
 behaviour('thousand_parameters', async server => {
   const numbers = Array.from({ length: 1000 }, (_, i) => i)
   const parameters = Object.fromEntries(numbers.map(i => [`p${i}`, int(i)]))

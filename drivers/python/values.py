@@ -7,6 +7,11 @@ import pytz
 from neo4j.spatial import CartesianPoint, WGS84Point
 from neo4j.time import Date, DateTime, Duration, Time
 
+try:
+    from neo4j.vector import Vector
+except ImportError:  # a driver before Bolt 6
+    Vector = None
+
 from behaviour import behaviour, equal
 
 
@@ -201,6 +206,44 @@ def points(server):
     with server.driver() as driver, driver.session() as session:
         equal([session.run("RETURN $v AS v", v=v).single()["v"].srid for v in values],
               [7203, 9157, 4326, 4979])
+
+
+@behaviour
+def vectors(server):
+    if not server.is_telar:
+        return  # The vectors of Neo4j are those of its block format.
+    kinds = {"i8": "INT8", "i16": "INT16", "i32": "INT32", "i64": "INT64", "f32": "FLOAT32", "f64": "FLOAT64"}
+    if Vector is None:
+        made_by_server(server, {
+            "vector([1, -2], 2, INT8)": [1, -2],
+            "vector([1, 0.5], 2, FLOAT32)": [1.0, 0.5],
+        })
+        return
+    values = [Vector([1, -2, 3], dtype) for dtype in kinds if dtype[0] == "i"]
+    values += [Vector([1.0, -0.5, 1e30], dtype) for dtype in kinds if dtype[0] == "f"]
+    values += [Vector([0.0] * 4096, "f64"), Vector([127, -128], "i8"), Vector([2**63 - 1, -2**63], "i64")]
+
+    def same(got, expected, what):
+        # Vectors of this driver are equal only to themselves.
+        equal((type(got), got.dtype, got.raw()), (Vector, expected.dtype, expected.raw()), what)
+
+    with server.driver() as driver, driver.session() as session:
+        for value in values:
+            record = session.run("RETURN $v AS alone, [$v] AS list, {key: $v} AS map", v=value).single()
+            same(record["alone"], value, "alone")
+            same(record["list"][0], value, "in a list")
+            same(record["map"]["key"], value, "in a map")
+            session.run("MERGE (n:Store) SET n.v = $v", v=value).consume()
+            same(session.run("MATCH (n:Store) RETURN n AS n").single()["n"]["v"], value, "stored")
+        for dtype, name in kinds.items():
+            made = session.run(f"RETURN vector([1, -2], 2, {name}) AS v").single()["v"]
+            same(made, Vector([1, -2] if dtype[0] == "i" else [1.0, -2.0], dtype), name)
+        query = "UNWIND $all AS v CREATE (:Embedded {v: v})"
+        session.run(query, all=[Vector([float(i), 1.0], "f32") for i in range(100)]).consume()
+        found = session.run(
+            "MATCH (n:Embedded) RETURN n.v AS v ORDER BY vector_distance(n.v, $to, EUCLIDEAN) LIMIT 1",
+            to=Vector([7.2, 1.0], "f64")).single()["v"]
+        same(found, Vector([7.0, 1.0], "f32"), "nearest")
 
 
 @behaviour

@@ -13,6 +13,7 @@
 //! | local times | `Time64(ns)` |
 //! | local dates and times, 1678 to 2262 | `Timestamp(ns)` |
 //! | the same with an offset or zone | `Timestamp(ns, UTC)`: the moment, not the zone |
+//! | vectors of one type and dimension | `FixedSizeList` of the coordinates |
 //! | others, a mixture, nulls only | `LargeUtf8` with plain JSON, extension `arrow.json` |
 //!
 //! A value that comes later and is not of its column's type is an error, `MixedColumn`: batches
@@ -36,6 +37,7 @@ use telar_db::json::{Notation, Writer};
 use telar_db::query::{ErrorKind, QueryError, Rows, watch};
 
 use crate::kind::{Kind, UTC, nanos};
+use crate::vectors;
 
 /// Rows that become a record batch.
 #[derive(Default)]
@@ -136,6 +138,8 @@ enum Values {
     Date(Date32Builder),
     Time(Time64NanosecondBuilder),
     Timestamp(TimestampNanosecondBuilder),
+    /// Vectors.
+    Vectors(Column),
 }
 
 impl Values {
@@ -149,6 +153,7 @@ impl Values {
             Kind::Bytes => Self::Bytes(LargeBinaryBuilder::with_capacity(rows, bytes)),
             Kind::Date => Self::Date(Date32Builder::with_capacity(rows)),
             Kind::LocalTime => Self::Time(Time64NanosecondBuilder::with_capacity(rows)),
+            Kind::Vector(..) => Self::Vectors(Column::default()),
             Kind::LocalDateTime => Self::Timestamp(TimestampNanosecondBuilder::with_capacity(rows)),
             Kind::Moment => {
                 let values = TimestampNanosecondBuilder::with_capacity(rows);
@@ -201,6 +206,11 @@ impl ColumnBuilder {
                 Some(all) => to.append_slice(all),
                 None => from.iter().for_each(|value| to.append_option(value)),
             },
+            (Values::Vectors(to), Column::FloatLists(_))
+                if Kind::of_column(column) == Some(self.kind) =>
+            {
+                to.append(column);
+            }
             (Values::Text(to), Column::Texts(from)) => {
                 from.iter().for_each(|text| to.append_option(text.as_deref()));
             }
@@ -242,6 +252,10 @@ impl ColumnBuilder {
                 to.append_option(nanos(value));
             }
             (Values::Timestamp(to), Value::Null) => to.append_null(),
+            (Values::Vectors(to), Value::Null) => to.push_nulls(1),
+            (Values::Vectors(to), Value::Vector(_)) if Kind::of(value) == Some(self.kind) => {
+                to.push(value.clone());
+            }
             _ => return Err(self.mixed(value)),
         }
         Ok(())
@@ -293,6 +307,13 @@ impl ColumnBuilder {
             Values::Date(values) => Arc::new(values.finish()),
             Values::Time(values) => Arc::new(values.finish()),
             Values::Timestamp(values) => Arc::new(values.finish()),
+            Values::Vectors(values) => {
+                let Kind::Vector(ty, dimension) = self.kind else {
+                    unreachable!("INVARIANT: vectors are of a kind of vectors")
+                };
+                let array = vectors::array((ty, dimension), &std::mem::take(values));
+                array.expect("INVARIANT: what was appended is of the kind")
+            }
         }
     }
 }

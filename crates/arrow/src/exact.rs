@@ -17,6 +17,7 @@
 //! | dates within 5 million years, local times | `Date32`, `Time64(ns)` |
 //! | local dates and times | `Timestamp(ns)`; in microseconds if one is outside of 1678 to 2262 |
 //! | dates and times with one offset, or in one zone | the same, with the zone |
+//! | vectors of one type and dimension | `FixedSizeList` of their coordinates, known by metadata |
 //! | lists | `LargeList` of what holds all elements |
 //! | others, mixtures, nulls only | `LargeUtf8` with typed JSON |
 
@@ -33,11 +34,12 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use telar_db::column::Column;
 use telar_db::json::{Notation, Writer};
 use telar_db::query::{EntityReader, ErrorKind, QueryError};
-use telar_db::value::{DateTime, LocalDateTime, NESTING_MAX};
+use telar_db::value::{CoordinateType, DateTime, LocalDateTime, NESTING_MAX};
 use telar_db::{Value, ValueMap};
 
 use crate::kind::{EXTENSION, JSON, NOTATION, TYPED, UTC};
 use crate::reader::zone;
+use crate::vectors;
 
 /// In which units moments can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -97,6 +99,8 @@ pub enum Shape {
     LocalDateTime(Units),
     /// Dates and times in a zone, or with an offset.
     Moment(Arc<str>, Units),
+    /// Vectors of a coordinate type and dimension.
+    Vector(CoordinateType, u16),
     /// Lists of elements of this shape.
     List(Box<Shape>),
     /// Anything, as typed JSON.
@@ -149,6 +153,7 @@ impl Shape {
                 (Some(zone), Some(at)) => Self::Moment(zone.into(), Units::of(&at)),
                 _ => Self::Json,
             },
+            Value::Vector(v) => Self::Vector(v.coordinate_type(), v.dimension() as u16),
             Value::List(_) if levels == 0 => Self::Json,
             Value::List(list) => {
                 let elements = list.iter().map(|element| Self::within(element, levels - 1));
@@ -173,8 +178,15 @@ impl Shape {
             },
             Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) => Self::Json,
             Column::FloatLists(all) => {
-                let any = (0..all.len()).any(|row| !all.is_null(row));
-                if any { Self::List(Box::new(Self::Float)) } else { Self::Nothing }
+                if let Some((ty, dimension)) = vectors::of_column(all) {
+                    return Self::Vector(ty, dimension);
+                }
+                let some = (0..all.len()).filter(|row| !all.is_null(*row));
+                let shapes = some.map(|row| match all.is_vector(row) {
+                    true => Self::of(&all.value(row)),
+                    false => Self::List(Box::new(Self::Float)),
+                });
+                shapes.fold(Self::Nothing, Self::join)
             }
             Column::Same(value, _) => Self::of(value),
             Column::Values(values) => values.iter().map(Self::of).fold(Self::Nothing, Self::join),
@@ -231,6 +243,7 @@ impl Shape {
             Self::LocalTime => of(DataType::Time64(TimeUnit::Nanosecond)),
             Self::LocalDateTime(units) => timestamp(units, None),
             Self::Moment(zone, units) => timestamp(units, Some(Arc::clone(zone))),
+            Self::Vector(ty, dimension) => vectors::field(name, (*ty, *dimension)),
             Self::List(inner) => of(DataType::LargeList(Arc::new(inner.field("item")))),
             Self::Text | Self::Nothing | Self::Json => of(DataType::LargeUtf8),
         }
@@ -321,6 +334,9 @@ impl Shape {
                 }
                 Arc::new(all.finish())
             }
+            (Self::Vector(ty, dimension), _) => {
+                vectors::array((*ty, *dimension), column).map_err(|other| self.mixed(&other))?
+            }
             (Self::List(inner), _) => self.lists(inner, values(), rows)?,
             (Self::Nothing | Self::Json, _) => unreachable!("INVARIANT: these are JSON"),
         })
@@ -351,6 +367,7 @@ impl Shape {
 
     fn name(&self) -> String {
         match self {
+            Self::Vector(ty, dimension) => format!("VECTOR<{ty}>({dimension})"),
             Self::List(inner) => format!("LIST of {}", inner.name()),
             Self::LocalDateTime(_) => "LOCAL DATETIME".to_owned(),
             Self::Moment(zone, _) => format!("ZONED DATETIME in {zone}"),

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 use arrow_schema::{DataType, Field, TimeUnit};
 use telar_db::Value;
 use telar_db::column::Column;
+use telar_db::value::CoordinateType;
+
+use crate::vectors;
 
 /// The name of the zone of moments.
 pub(crate) const UTC: &str = "UTC";
@@ -30,6 +33,7 @@ pub(crate) enum Kind {
     LocalTime,
     LocalDateTime,
     Moment,
+    Vector(CoordinateType, u16),
     Json,
 }
 
@@ -60,6 +64,7 @@ impl Kind {
             Value::LocalTime(_) => Self::LocalTime,
             Value::LocalDateTime(_) if nanos(value).is_some() => Self::LocalDateTime,
             Value::DateTime(_) if nanos(value).is_some() => Self::Moment,
+            Value::Vector(v) => Self::Vector(v.coordinate_type(), v.dimension() as u16),
             _ => Self::Json,
         })
     }
@@ -73,9 +78,11 @@ impl Kind {
             // Packed before anything else is known of it.
             Column::Packed(texts) => texts.iter().flatten().next().map(|_| Self::Text),
             Column::Texts(_) => Some(Self::Text),
-            Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) | Column::FloatLists(_) => {
-                Some(Self::Json)
+            Column::FloatLists(all) => {
+                let vectors = vectors::of_column(all);
+                Some(vectors.map_or(Self::Json, |(ty, dimension)| Self::Vector(ty, dimension)))
             }
+            Column::Vertices(_) | Column::Edges(_) | Column::Maps(_) => Some(Self::Json),
             Column::Same(value, _) => Self::of(value),
             Column::Values(values) => values.iter().filter_map(Self::of).reduce(Self::join),
         }
@@ -92,6 +99,7 @@ impl Kind {
 
     fn data_type(self) -> DataType {
         match self {
+            Self::Vector(ty, dimension) => vectors::field("", (ty, dimension)).data_type().clone(),
             Self::Bool => DataType::Boolean,
             Self::Int => DataType::Int64,
             Self::Float => DataType::Float64,
@@ -105,6 +113,9 @@ impl Kind {
     }
 
     pub(crate) fn field(self, name: &str) -> Field {
+        if let Self::Vector(ty, dimension) = self {
+            return vectors::field(name, (ty, dimension));
+        }
         let field = Field::new(name, self.data_type(), true);
         if self != Self::Json {
             return field;

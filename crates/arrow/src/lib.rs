@@ -30,6 +30,7 @@ pub mod builder;
 pub mod exact;
 mod kind;
 pub mod reader;
+mod vectors;
 
 use std::sync::Arc;
 

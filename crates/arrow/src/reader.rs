@@ -43,6 +43,7 @@ use telar_db::value::{Date, Duration, LocalDateTime, LocalTime, NESTING_MAX};
 use telar_db::{Value, ValueMap};
 
 use crate::kind::{EXTENSION, JSON, NOTATION, TYPED};
+use crate::vectors;
 
 /// The values of an array. The field says what its type does not: whether texts are JSON.
 ///
@@ -457,6 +458,7 @@ fn read(array: &dyn Array, field: &Field, levels: u32) -> Result<Column, QueryEr
             let elements = read(array.as_list_view::<i64>().values(), inner, below()?)?;
             lists(&elements, view_ranges::<i64>(array))
         }
+        DataType::FixedSizeList(..) if let Some(vectors) = vectors::column(array, field) => vectors,
         DataType::FixedSizeList(inner, _) => {
             let list = array.as_fixed_size_list();
             let elements = read(list.values(), inner, below()?)?;

@@ -24,7 +24,7 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Debug> + Into<Value>>(text: &str) 
 
 #[test]
 fn what_arrow_has_a_type_for_is_of_that_type() {
-    use telar_db::value::{Date, DateTime, LocalDateTime, LocalTime};
+    use telar_db::value::{CoordinateType, Date, DateTime, LocalDateTime, LocalTime, Vector};
     assert_eq!(arrow_type(&[1.into(), Value::Null]), "Int64");
     assert_eq!(arrow_type(&[1.into(), 1.5.into()]), "LargeUtf8");
     assert_eq!(arrow_type(&[parsed::<Date>("2024-02-29")]), "Date32");
@@ -41,6 +41,15 @@ fn what_arrow_has_a_type_for_is_of_that_type() {
     assert_eq!(arrow_type(&two), "LargeUtf8");
     let lists = [Value::list([1, 2]), Value::List([].into()), Value::Null];
     assert_eq!(arrow_type(&lists), "LargeList(Int64)");
+    let vector = |ty, numbers: &[i64]| {
+        let numbers: Vec<Value> = numbers.iter().map(|x| Value::Int(*x)).collect();
+        Value::from(Vector::of_values(ty, &numbers).expect("they fit"))
+    };
+    let (f32, i8) = (CoordinateType::F32, CoordinateType::I8);
+    assert_eq!(arrow_type(&[vector(f32, &[1, 2]), Value::Null]), "FixedSizeList(2 x Float32)");
+    assert_eq!(arrow_type(&[vector(i8, &[1])]), "FixedSizeList(1 x Int8)");
+    assert_eq!(arrow_type(&[vector(i8, &[1]), vector(f32, &[1])]), "LargeUtf8");
+    assert_eq!(arrow_type(&[vector(i8, &[1]), Value::list([1])]), "LargeUtf8");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Lists of floats give the same answers packed and not: settled, in the tail, in a transaction,
-//! after a restart, in the past; of nodes and of relationships; whatever lengths are mixed.
+//! Lists of floats and vectors give the same answers packed and not: settled, in the tail, in a
+//! transaction, after a restart, in the past; of nodes and of relationships; whatever is mixed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;
@@ -9,13 +9,31 @@ use std::path::Path;
 use common::show;
 use proptest::prelude::*;
 use proptest::sample::select;
+use telar_db::value::{CoordinateType, Vector};
 use telar_db::{Database, Retention, Session, Settings, Value, ValueMap};
 
-/// A vector that is set, or another value.
+fn vector(ty: CoordinateType, numbers: &[f64]) -> Value {
+    let numbers: Vec<Value> = numbers.iter().map(|x| Value::Float(*x)).collect();
+    Vector::of_values(ty, &numbers).unwrap().into()
+}
+
+/// A vector, most often of three floats of 32 bits.
+fn typed() -> impl Strategy<Value = Value> {
+    let numbers = |length| proptest::collection::vec(-99.0f64..99.0, length);
+    prop_oneof![
+        6 => numbers(3).prop_map(|all| vector(CoordinateType::F32, &all)),
+        1 => numbers(3).prop_map(|all| vector(CoordinateType::F64, &all)),
+        1 => (1usize..9).prop_flat_map(numbers).prop_map(|all| vector(CoordinateType::F32, &all)),
+        1 => (select(CoordinateType::ALL), numbers(3)).prop_map(|(ty, all)| vector(ty, &all)),
+    ]
+}
+
+/// A list or vector that is set, or another value.
 fn embedding() -> impl Strategy<Value = Value> {
     let floats = |length: usize| proptest::collection::vec(-1e3f64..1e3, length);
     let narrow = |all: Vec<f64>| Value::list(all.into_iter().map(|x| f64::from(x as f32)));
     prop_oneof![
+        3 => typed(),
         6 => floats(3).prop_map(narrow),
         3 => floats(3).prop_map(Value::list),
         1 => (0usize..40).prop_flat_map(floats).prop_map(Value::list),
@@ -41,6 +59,20 @@ const READS: [&str; 9] = [
     "WITH t.e AS e, collect(t.i) AS all RETURN all[0] AS i, size(all) AS x",
 ];
 
+/// Reads of the vectors.
+const VECTOR_READS: [&str; 8] = [
+    "RETURN t.i AS i, t.e AS x",
+    "RETURN t.i AS i, [size(t.e), valueType(t.e), toIntegerList(t.e)] AS x",
+    "WHERE size(t.e) = 3 RETURN t.i AS i, vector.similarity.euclidean(t.e, $v) AS x",
+    "WHERE size(t.e) = 3 \
+     RETURN t.i AS i, vector_distance(t.e, vector($v, 3, FLOAT), EUCLIDEAN) AS x",
+    "WHERE size(t.e) = 3 RETURN t.i AS i, vector_distance(t.e, t.e, MANHATTAN) AS x",
+    "WHERE size(t.e) = 3 \
+     RETURN t.i AS i, vector_distance(vector([1, 2, 3], 3, INT8), t.e, DOT) AS x",
+    "WHERE t.e = vector($v, 3, FLOAT32) OR t.i = 3 RETURN t.i AS i, [t.e, t.i] AS x",
+    "WITH t.e AS e, collect(t.i) AS all RETURN all[0] AS i, size(all) AS x",
+];
+
 /// Runs a query with a vector as its parameter.
 type Run<'r> = dyn FnMut(&str, Value) -> Result<Vec<Vec<Value>>, String> + 'r;
 
@@ -48,8 +80,9 @@ type Run<'r> = dyn FnMut(&str, Value) -> Result<Vec<Vec<Value>>, String> + 'r;
 fn answers(run: &mut Run<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for things in THINGS {
-        for read in READS {
-            let query = format!("{things} WHERE t.e IS :: LIST<ANY> WITH t {read}");
+        let lists = READS.map(|read| ("LIST<ANY>", read));
+        for (ty, read) in lists.into_iter().chain(VECTOR_READS.map(|read| ("VECTOR", read))) {
+            let query = format!("{things} WHERE t.e IS :: {ty} WITH t {read}");
             let rows = run(&query, Value::list([0.25, -3.0, 1.5]));
             let mut texts: Vec<Vec<String>> = match rows {
                 Ok(rows) => rows.iter().map(|row| row.iter().map(show).collect()).collect(),
@@ -87,7 +120,7 @@ proptest! {
     fn reads_answer_the_same_in_every_state(
         steps in proptest::collection::vec(
             proptest::collection::vec((0i64..60, embedding()), 1..80), 1..5),
-        uniform in any::<bool>(),
+        uniform in select(vec![None, Some(false), Some(true)]),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("g");
@@ -100,9 +133,11 @@ proptest! {
         let mut past: Vec<(u64, Vec<String>)> = Vec::new();
         for step in steps {
             let all: Vec<Value> = step.into_iter().map(|(i, e)| {
-                let e = match uniform && !e.is_null() {
-                    true => Value::list([i as f64, 0.5, 1.0 / (i as f64 + 1.0)]),
-                    false => e,
+                let all = [i as f64, 0.5, 1.0 / (i as f64 + 1.0)];
+                let e = match uniform.filter(|_| !e.is_null()) {
+                    Some(true) => vector(CoordinateType::F32, &all),
+                    Some(false) => Value::list(all),
+                    None => e,
                 };
                 Value::list([Value::Int(i), e])
             }).collect();

@@ -1,5 +1,6 @@
 //! What can go wrong, and what the caller can do about it.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use telar_graph::name::{NameError, NameKind};
@@ -441,9 +442,9 @@ pub enum Violation {
         /// The property.
         property: PropertyKeyId,
         /// The type it must have.
-        expected: &'static str,
+        expected: Cow<'static, str>,
         /// The type it has.
-        found: &'static str,
+        found: Cow<'static, str>,
     },
 }
 

@@ -5,7 +5,8 @@ use proptest::prelude::*;
 
 use telar_graph::ids::{EdgeId, EdgeTypeId, VertexId};
 use telar_graph::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Srid, Time, UtcOffset, Value,
+    CoordinateType, Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Srid, Time,
+    UtcOffset, Value, Vector,
 };
 
 /// Integers, often near the bounds of `f64` and `i64`.
@@ -71,6 +72,18 @@ pub(crate) fn point() -> impl Strategy<Value = Point> {
     })
 }
 
+/// Vectors of every type, often alike.
+pub(crate) fn vector() -> impl Strategy<Value = Vector> {
+    let numbers = prop_oneof![
+        prop::collection::vec((-2_i64..=2).prop_map(Value::Int), 1..4),
+        prop::collection::vec((-128.0..128.0).prop_map(Value::Float), 1..4),
+        prop::collection::vec(prop::sample::select(vec![-0.0, 0.0, 0.1]), 1..3)
+            .prop_map(|all| all.into_iter().map(Value::Float).collect()),
+    ];
+    (prop::sample::select(CoordinateType::ALL), numbers)
+        .prop_map(|(ty, numbers)| Vector::of_values(ty, &numbers).unwrap())
+}
+
 fn vertex() -> impl Strategy<Value = VertexId> {
     (0_u64..3).prop_map(VertexId::from_raw)
 }
@@ -110,6 +123,7 @@ fn storable_scalar() -> impl Strategy<Value = Value> {
         date_time().prop_map(Value::from),
         duration().prop_map(Value::from),
         point().prop_map(Value::from),
+        vector().prop_map(Value::from),
     ]
 }
 

@@ -25,6 +25,8 @@
 //!                     as 0x0d │ text zone
 //!   0x0f  duration    zz months │ zz days │ zz seconds │ var nanoseconds below 10^9
 //!   0x10  point       SRID, 2 bytes little-endian │ 2 or 3 × float bits, 8 bytes little-endian
+//!   0x11  vector      coordinate type, 0 to 5 (INTEGER8, 16, 32, 64, FLOAT32, 64) │ var dimension
+//!                     │ coordinates of 1 to 8 bytes, little-endian
 //!
 //!  var = varint, zz = zigzag varint (see varint.rs), text = var length │ UTF-8
 //! ```
@@ -60,8 +62,8 @@ use reader::Reader;
 pub use varint::{VARINT_BYTES_MAX, get_varint, get_varint_signed, put_varint, put_varint_signed};
 
 use crate::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, NESTING_MAX, Point, Srid, Time, UtcOffset,
-    Value, ValueMap,
+    ByteOrder, CoordinateType, Date, DateTime, Duration, LocalDateTime, LocalTime, NESTING_MAX,
+    Point, Srid, Time, UtcOffset, Value, ValueMap, Vector,
 };
 
 mod tag {
@@ -82,6 +84,7 @@ mod tag {
     pub(super) const DATE_TIME_ZONE: u8 = 0x0e;
     pub(super) const DURATION: u8 = 0x0f;
     pub(super) const POINT: u8 = 0x10;
+    pub(super) const VECTOR: u8 = 0x11;
 }
 
 /// Elements a list is given room for before any has been read. More room comes with the elements,
@@ -267,6 +270,11 @@ fn encode_nested(value: &Value, levels: u32, out: &mut Vec<u8>) -> Result<(), En
         Value::DateTime(x) => encode_date_time(x, out),
         Value::Duration(x) => encode_duration(x, out),
         Value::Point(x) => encode_point(x, out),
+        Value::Vector(x) => {
+            out.extend([tag::VECTOR, x.coordinate_type().number()]);
+            put_varint(x.dimension() as u64, out);
+            x.put_bytes(ByteOrder::Little, out);
+        }
         Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => {
             return Err(EncodeError::NotStorable(value.type_name()));
         }
@@ -334,6 +342,12 @@ fn decode_nested(reader: &mut Reader<'_>, levels: u32) -> Result<Value, DecodeEr
         }
         tag::DURATION => duration(reader, at)?,
         tag::POINT => point(reader, at)?,
+        tag::VECTOR => {
+            let (ty, bytes) = vector_bytes(reader, at)?;
+            let vector = Vector::of_bytes(ty, bytes, ByteOrder::Little);
+            let range = |_| DecodeError::Range { at, field: "vector" };
+            Value::from(vector.map_err(range)?)
+        }
         found => return Err(DecodeError::Tag { at, found }),
     })
 }
@@ -398,6 +412,17 @@ fn point(reader: &mut Reader<'_>, at: usize) -> Result<Value, DecodeError> {
     point.map(Value::from).ok_or(DecodeError::Range { at, field: "coordinate" })
 }
 
+/// The type of a vector and the bytes of its coordinates.
+fn vector_bytes<'a>(
+    reader: &mut Reader<'a>,
+    at: usize,
+) -> Result<(CoordinateType, &'a [u8]), DecodeError> {
+    let ty = CoordinateType::from_number(reader.byte()?);
+    let ty = ty.ok_or(DecodeError::Range { at, field: "coordinate type" })?;
+    let dimension = reader.count(ty.bytes())?;
+    Ok((ty, reader.take(dimension * ty.bytes())?))
+}
+
 fn skip_nested(reader: &mut Reader<'_>, levels: u32) -> Result<(), DecodeError> {
     let at = reader.at();
     let varints = match reader.byte()? {
@@ -430,6 +455,7 @@ fn skip_nested(reader: &mut Reader<'_>, levels: u32) -> Result<(), DecodeError> 
                 .ok_or(DecodeError::Range { at, field: "SRID" })?;
             return reader.take(srid.dimensions() * 8).map(drop);
         }
+        tag::VECTOR => return vector_bytes(reader, at).map(drop),
         found => return Err(DecodeError::Tag { at, found }),
     };
     for _ in 0..varints {

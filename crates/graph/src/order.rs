@@ -12,6 +12,7 @@
 //! | Map | by number of entries, then the keys in order, then the values in key order |
 //! | List | element by element; a list comes after its own prefix |
 //! | Bytes | byte by byte; a byte string comes after its own prefix |
+//! | Vector | by coordinate type, then by dimension, then by each coordinate |
 //! | Point | by reference system number, then by each coordinate |
 //! | zoned DateTime, Time | by instant, then by offset, then without zone before zones by name |
 //! | Date, local types | by time |
@@ -27,10 +28,10 @@
 //! what `<`, `<=`, `>` and `>=` yield: null (`None`) when an operand is or contains a null that
 //! matters, or when the types cannot be compared.
 //!
-//! Where the sources leave a choice, Neo4j is followed: points come between paths and temporal
-//! values; durations, points and byte strings are not comparable with `<`, but `<=` and `>=` hold
-//! of equal ones; maps, nodes, relationships and paths compare as they are ordered. Bytes, which no
-//! source places, come before points.
+//! Where the sources leave a choice, Neo4j is followed: vectors and points come between paths and
+//! temporal values; durations, vectors, points and byte strings are not comparable with `<`, but
+//! `<=` and `>=` hold of equal ones; maps, nodes, relationships and paths compare as they are
+//! ordered. Bytes, which no source places, come before vectors.
 //!
 //! ```
 //! use telar_graph::{Value, order};
@@ -65,6 +66,7 @@ pub enum OrderRank {
     List,
     Path,
     Bytes,
+    Vector,
     Point,
     DateTime,
     LocalDateTime,
@@ -97,6 +99,7 @@ impl OrderRank {
             Value::LocalDateTime(_) => Self::LocalDateTime,
             Value::DateTime(_) => Self::DateTime,
             Value::Duration(_) => Self::Duration,
+            Value::Vector(_) => Self::Vector,
             Value::Point(_) => Self::Point,
             Value::Vertex(_) => Self::Vertex,
             Value::Edge(_) => Self::Edge,
@@ -121,6 +124,7 @@ impl Ord for Value {
             (Self::LocalDateTime(a), Self::LocalDateTime(b)) => a.cmp(b),
             (Self::DateTime(a), Self::DateTime(b)) => a.cmp(b),
             (Self::Duration(a), Self::Duration(b)) => a.cmp(b),
+            (Self::Vector(a), Self::Vector(b)) => a.cmp(b),
             (Self::Point(a), Self::Point(b)) => a.cmp(b),
             (Self::Bytes(a), Self::Bytes(b)) => a.cmp(b),
             (Self::Vertex(a), Self::Vertex(b)) => a.cmp(b),
@@ -154,6 +158,7 @@ impl PartialEq for Value {
             (Self::Bytes(a), Self::Bytes(b)) => a == b,
             (Self::List(a), Self::List(b)) => a == b,
             (Self::Duration(a), Self::Duration(b)) => a == b,
+            (Self::Vector(a), Self::Vector(b)) => a == b,
             _ => self.cmp(other).is_eq(),
         }
     }
@@ -180,6 +185,7 @@ impl Hash for Value {
             Self::LocalDateTime(x) => x.hash(state),
             Self::DateTime(x) => x.hash(state),
             Self::Duration(x) => x.hash(state),
+            Self::Vector(x) => x.hash(state),
             Self::Point(x) => x.hash(state),
             Self::Vertex(x) => x.hash(state),
             Self::Edge(x) => x.hash(state),

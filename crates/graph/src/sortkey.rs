@@ -4,13 +4,15 @@
 //!  key = one encoding per value of the tuple, one after the other
 //!
 //!  tag                      payload, big-endian
-//!  ├─ OrderRank + 1 ┤
+//!  ├─ by type ┤
 //!  Map                      count u64 │ count × text key │ count × value
 //!  Vertex                   number u64
 //!  Edge                     type u16 │ source u64 │ destination u64 │ ordinal u32
 //!  List                     elements │ 0x00
 //!  Path                     vertex │ edges × (1 │ edge │ vertex) │ 0
 //!  Bytes, String            bytes, 0x00 as 0x00 0xff │ 0x00 0x00
+//!  Vector                   tag of Point │ coordinate type, 0 to 5 │ dimension u16
+//!                           │ coordinates of 1 to 8 bytes: signed integers, or floats
 //!  Point                    SRID u16 │ 2 or 3 × float
 //!  DateTime                 instant i128 │ offset i32 │ 0, or 1 and zone as text
 //!  LocalDateTime            days i64 │ nanoseconds of the day, 6 bytes
@@ -23,7 +25,7 @@
 //!  Null                     -
 //!
 //!  float = bits, all flipped if negative, else the sign flipped; signed integers have the sign
-//!  flipped
+//!  flipped. A Vector is below each Point, as no SRID begins with a byte below 16.
 //! ```
 //!
 //! Invariants: for tuples of equally many values, bytes compare as the tuples do by the total order
@@ -47,12 +49,36 @@
 
 use crate::ids::EdgeId;
 use crate::order::OrderRank;
-use crate::value::Value;
+use crate::value::{Value, Vector};
 
-/// First byte of the encoding of a value of this rank; those of higher ranks are larger.
+/// First byte of the encoding of a value of this rank; those of higher ranks are larger, but those
+/// of vectors and points are one.
 #[must_use]
 pub const fn tag(rank: OrderRank) -> u8 {
-    rank as u8 + 1
+    // Vectors came when keys with the other tags were stored already.
+    let number = rank as u8;
+    if number <= OrderRank::Vector as u8 { number + 1 } else { number }
+}
+
+/// Second byte, and those above it, of points; vectors have one below it.
+const FIRST_OF_POINT: u8 = 16;
+
+/// The smallest bytes of an encoding of a value of this rank, or below those.
+#[must_use]
+pub fn first(rank: OrderRank) -> Vec<u8> {
+    match rank {
+        OrderRank::Point => vec![tag(rank), FIRST_OF_POINT],
+        _ => vec![tag(rank)],
+    }
+}
+
+/// The smallest bytes above every encoding of a value of this rank.
+#[must_use]
+pub fn end(rank: OrderRank) -> Vec<u8> {
+    match rank {
+        OrderRank::Vector => first(OrderRank::Point),
+        _ => vec![tag(rank) + 1],
+    }
 }
 
 /// Big-endian bytes, lowest `N` of eight.
@@ -122,6 +148,16 @@ fn put_edge(edge: &EdgeId, out: &mut Vec<u8>) {
     put_word::<4>(edge.ordinal.into(), out);
 }
 
+/// Coordinates take as many bytes as they do in memory.
+fn put_vector(vector: &Vector, out: &mut Vec<u8>) {
+    out.push(vector.coordinate_type().number());
+    put_word::<2>(vector.dimension() as u64, out);
+    let lowest = vector.coordinate_type().bytes();
+    for bits in vector.ordered() {
+        out.extend((0..lowest).rev().map(|at| (bits >> (8 * at)) as u8));
+    }
+}
+
 /// Appends the encoding of `value` to `out`.
 ///
 /// Recurses once per level of nesting. Cost: linear in the encoded length.
@@ -178,6 +214,7 @@ pub fn encode(value: &Value, out: &mut Vec<u8>) {
             put_word::<2>(x.srid().get().into(), out);
             x.coordinates().iter().for_each(|c| put_word::<8>(ordered_bits(*c), out));
         }
+        Value::Vector(x) => put_vector(x, out),
         Value::Vertex(x) => put_word::<8>(x.get(), out),
         Value::Edge(x) => put_edge(x, out),
         Value::Path(x) => {

@@ -19,6 +19,7 @@ mod path;
 mod point;
 mod size;
 mod temporal;
+mod vector;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub use temporal::{
     Date, DateTime, Duration, LocalDateTime, LocalTime, ParsedDateTime, TemporalError, Time,
     UtcOffset, YEAR_MAX, YEAR_MIN, ZONE_NAME_BYTES_MAX,
 };
+pub use vector::{ByteOrder, CoordinateType, Coordinates, DIMENSION_MAX, Vector, VectorError};
 
 /// Deepest nesting of lists and maps that can be stored; a scalar has depth 0.
 ///
@@ -77,6 +79,8 @@ pub enum Value {
     Duration(Arc<Duration>),
     /// A point in one of the four coordinate reference systems.
     Point(Arc<Point>),
+    /// A vector: numbers of one type, as many as its dimension says.
+    Vector(Arc<Vector>),
     /// A vertex: a node, as queries say.
     Vertex(VertexId),
     /// An edge: a relationship, as queries say.
@@ -127,6 +131,7 @@ impl Value {
             Self::DateTime(_) => "ZONED DATETIME",
             Self::Duration(_) => "DURATION",
             Self::Point(_) => "POINT",
+            Self::Vector(_) => "VECTOR",
             Self::Vertex(_) => "NODE",
             Self::Edge(_) => "RELATIONSHIP",
             Self::Path(_) => "PATH",

@@ -18,6 +18,7 @@ export type Value =
   | ZonedDateTime
   | Duration
   | Point
+  | Vector
   | Node
   | Relationship
   | Path
@@ -47,6 +48,7 @@ export type Parameter =
   | ZonedDateTime
   | Duration
   | Point
+  | Vector
   | readonly Parameter[]
   | ReadonlySet<Parameter>
   | ReadonlyMap<string, Parameter>
@@ -400,6 +402,24 @@ export class Point {
   readonly y: number;
   readonly z: number | null;
   readonly srid: number;
+}
+
+/** Numbers of one type: 1 to 4,096 of them. */
+export class Vector {
+  constructor(
+    coordinates: Int8Array | Int16Array | Int32Array | BigInt64Array | Float32Array | Float64Array,
+  );
+  readonly coordinates:
+    | Int8Array
+    | Int16Array
+    | Int32Array
+    | BigInt64Array
+    | Float32Array
+    | Float64Array;
+  /** INTEGER8, INTEGER16, INTEGER32, INTEGER, FLOAT32 or FLOAT. */
+  readonly coordinateType: string;
+  /** Number of coordinates. */
+  readonly dimension: number;
 }
 
 /** A number that is a FLOAT as a parameter although it is whole. */

@@ -1,7 +1,7 @@
 'use strict';
 
 const { errors } = require('./lib/errors.js');
-const { Float, Node, Path, Point, Relationship } = require('./lib/graph.js');
+const { Float, Node, Path, Point, Relationship, Vector } = require('./lib/graph.js');
 const { Result } = require('./lib/result.js');
 const { Database, Session, open, openSync } = require('./lib/session.js');
 const { Stream } = require('./lib/stream.js');
@@ -27,6 +27,7 @@ module.exports = {
   Relationship,
   Path,
   Point,
+  Vector,
   Float,
   LocalDate: temporal.LocalDate,
   LocalTime: temporal.LocalTime,

@@ -17,6 +17,7 @@ export const {
   Relationship,
   Path,
   Point,
+  Vector,
   Float,
   LocalDate,
   LocalTime,

@@ -10,6 +10,7 @@ import telar, {
   LocalDateTime,
   LocalTime,
   Point,
+  Vector,
   ZonedDateTime,
   ZonedTime,
 } from 'telar';
@@ -68,6 +69,14 @@ const points = fc.oneof(
   fc.tuple(finite, finite, finite).map(([x, y, z]) => new Point(x, y, z)),
   fc.tuple(within(180), within(90)).map(([x, y]) => new Point(x, y, null, 4326)),
 );
+const vectors = fc.oneof(
+  fc.float32Array({ minLength: 1, maxLength: 4, noNaN: true, noDefaultInfinity: true }),
+  fc.float64Array({ minLength: 1, maxLength: 4, noNaN: true, noDefaultInfinity: true }),
+  fc.int8Array({ minLength: 1, maxLength: 4 }),
+  fc.int16Array({ minLength: 1, maxLength: 4 }),
+  fc.int32Array({ minLength: 1, maxLength: 4 }),
+  fc.bigInt64Array({ minLength: 1, maxLength: 4 }),
+).map((all) => new Vector(all));
 const keys = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'a b', '1', ''));
 const leaf = fc.oneof(
   fc.constant(null),
@@ -79,6 +88,7 @@ const leaf = fc.oneof(
   bytes,
   times,
   points,
+  vectors,
 );
 const { tree } = fc.letrec((tie) => ({
   tree: fc.oneof(
@@ -318,6 +328,18 @@ test('points', () => {
   assert.throws(() => new Point(1, 2, 3, 4326), RangeError);
   assert.throws(() => new Point(1, 2, null, 1), RangeError);
   assert.throws(() => new Point('1', 2), TypeError);
+});
+
+test('vectors', () => {
+  const made = db.querySync('RETURN vector([1, -2], 2, INT8) AS v').value();
+  assert.deepEqual([made.coordinates, made.coordinateType, made.dimension], [Int8Array.of(1, -2), 'INTEGER8', 2]);
+  const part = new Float32Array([9, 1, 2, 9]).subarray(1, 3);
+  assert.deepEqual(back(new Vector(part)), new Vector(Float32Array.of(1, 2)));
+  const typed = db.querySync('RETURN $v IS :: VECTOR<FLOAT>(1) AS is', { v: new Vector(Float64Array.of(1)) });
+  assert.equal(typed.value(), true);
+  assert.throws(() => new Vector([1, 2]), TypeError);
+  assert.throws(() => new Vector(Uint8Array.of(1)), TypeError);
+  assert.throws(() => back(new Vector(Float32Array.of(NaN))));
 });
 
 test('nodes, relationships and paths', () => {

@@ -37,6 +37,7 @@ mod stream;
 mod temporal;
 mod transaction;
 mod value;
+mod vector;
 
 use pyo3::prelude::*;
 
@@ -58,6 +59,7 @@ fn _telar(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<interrupt::Token>()?;
     module.add_class::<load::Load>()?;
     module.add_class::<point::Point>()?;
+    module.add_class::<vector::Vector>()?;
     module.add_class::<result::Result>()?;
     module.add_class::<row::Row>()?;
     module.add_class::<session::Session>()?;

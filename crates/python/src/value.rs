@@ -6,6 +6,7 @@
 //! | bytes, `LIST`, `MAP` | `bytes`, `list` (or any sequence), `dict` (or any mapping) |
 //! | dates and times | `datetime`; `telar.Temporal` for what that cannot hold |
 //! | `DURATION`, `POINT` | `telar.Duration` (or `timedelta`), `telar.Point` |
+//! | `VECTOR` | `telar.Vector` |
 //! | `NODE`, `RELATIONSHIP`, `PATH` | `telar.Node`, `telar.Relationship`, `telar.Path` |
 
 use std::sync::Arc;
@@ -27,6 +28,7 @@ use crate::error::unsuitable;
 use crate::frame;
 use crate::point::Point;
 use crate::temporal::{self, Temporal};
+use crate::vector::Vector;
 
 /// Lists and maps within each other, at most.
 const DEPTH_MAX: usize = 200;
@@ -76,6 +78,7 @@ pub(crate) fn to_python<'py>(
         | Value::DateTime(_) => temporal::to_python(py, value),
         Value::Duration(duration) => Duration(**duration).into_bound_py_any(py),
         Value::Point(point) => Point(**point).into_bound_py_any(py),
+        Value::Vector(vector) => Vector(Arc::clone(vector)).into_bound_py_any(py),
         Value::Vertex(vertex) => Node::new(*vertex, columns).into_bound_py_any(py),
         Value::Edge(edge) => Relationship::new(**edge, columns).into_bound_py_any(py),
         Value::Path(path) => Path::new(path, columns).into_bound_py_any(py),
@@ -145,6 +148,23 @@ impl Parameters {
     }
 }
 
+/// The value of something of Telar's own types.
+fn own(given: &Bound<'_, PyAny>) -> Option<Value> {
+    if let Ok(duration) = given.cast::<Duration>() {
+        return Some(Value::Duration(duration.get().0.into()));
+    }
+    if let Ok(point) = given.cast::<Point>() {
+        return Some(Value::Point(point.get().0.into()));
+    }
+    if let Ok(vector) = given.cast::<Vector>() {
+        return Some(Value::Vector(Arc::clone(&vector.get().0)));
+    }
+    if let Ok(at) = given.cast::<Temporal>() {
+        return Some(at.get().0.clone());
+    }
+    None
+}
+
 /// The value of something of Python's, which is called `what` in errors.
 pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> PyResult<Value> {
     if depth > DEPTH_MAX {
@@ -196,14 +216,8 @@ pub(crate) fn of_python(given: &Bound<'_, PyAny>, what: &str, depth: usize) -> P
         let duration = duration.map_err(|e| PyOverflowError::new_err(e.to_string()))?;
         return Ok(Value::Duration(duration.into()));
     }
-    if let Ok(duration) = given.cast::<Duration>() {
-        return Ok(Value::Duration(duration.get().0.into()));
-    }
-    if let Ok(point) = given.cast::<Point>() {
-        return Ok(Value::Point(point.get().0.into()));
-    }
-    if let Ok(at) = given.cast::<Temporal>() {
-        return Ok(at.get().0.clone());
+    if let Some(own) = own(given) {
+        return Ok(own);
     }
     if given.is_instance_of::<Node>()
         || given.is_instance_of::<Relationship>()

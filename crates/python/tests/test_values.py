@@ -50,6 +50,11 @@ SCALARS = st.one_of(
     st.builds(telar.Point, st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)),
     st.builds(telar.Point, st.floats(-1e6, 1e6), st.floats(-1e6, 1e6), st.floats(-1e6, 1e6)),
     st.builds(lambda x, y: telar.Point(x, y, srid=4326), st.floats(-180, 180), st.floats(-90, 90)),
+    st.builds(
+        telar.Vector,
+        st.lists(st.floats(-100, 100), min_size=1, max_size=4),
+        st.sampled_from(["FLOAT32", "FLOAT", "INT8", "INTEGER16", "INT32", "INT"]),
+    ),
 )
 VALUES = st.recursive(
     st.none() | SCALARS,
@@ -195,6 +200,27 @@ def test_durations_and_points_are_checked():
     assert {telar.Duration(1), telar.Duration(1)} == {telar.Duration(1)}
     assert telar.Point(0.0, 1) == telar.Point(-0.0, 1)
     assert hash(telar.Point(0.0, 1)) == hash(telar.Point(-0.0, 1))
+
+
+def test_vectors():
+    made = DB.query("RETURN vector([1, -2], 2, INT8)").value()
+    assert made == telar.Vector([1, -2], "INTEGER8") != telar.Vector([1, -2])
+    assert (made.coordinate_type, len(made), made.to_list(), list(made)) == ("INTEGER8", 2, [1, -2], [1, -2])
+    assert repr(telar.Vector([0.5, 1])) == "Vector([0.5, 1.0], 'FLOAT32')"
+    assert {telar.Vector([0.0]), telar.Vector([-0.0])} == {telar.Vector([0.0])}
+    assert telar.Vector(made, "FLOAT").to_list() == [1.0, -2.0]
+    assert pickle.loads(pickle.dumps(made)) == made
+    assert made[1] == -2
+    with pytest.raises(IndexError):
+        made[2]
+    for wrong, ty in [([], "INT"), ([300], "INT8"), ([float("nan")], "FLOAT"), (["a"], "INT"), ([1], "FLOAT16"), ("1", "INT")]:
+        with pytest.raises(ValueError):
+            telar.Vector(wrong, ty)
+    assert DB.query("RETURN $v IS :: VECTOR<FLOAT32>(2)", v=telar.Vector([1, 2])).value() is True
+    assert DB.query("RETURN vector_distance($v, $v, DOT)", v=telar.Vector([1, 2])).value() == -5.0
+    numpy = pytest.importorskip("numpy")
+    assert telar.Vector([0.5, 2]).to_numpy().dtype == numpy.float32
+    assert telar.Vector(numpy.array([1.5, 2.5])).to_numpy().tolist() == [1.5, 2.5]
 
 
 def test_nodes_are_no_parameters():

@@ -4,7 +4,7 @@
 //! `INTEGER NOT NULL` has not.
 //!
 //! ```
-//! use telar_graph::Value;
+//! use telar_graph::{PropertyType, Value};
 //! use telar_query::value_type::ValueType;
 //!
 //! let numbers: ValueType = "LIST<INT | FLOAT NOT NULL>".parse().unwrap();
@@ -20,10 +20,11 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Ordering;
 use std::fmt;
 
-use telar_graph::Value;
-use telar_graph::value::NESTING_MAX;
+use telar_graph::value::{CoordinateType, NESTING_MAX, Vector};
+use telar_graph::{PropertyType, Value};
 
 /// A union of types.
 ///
@@ -57,6 +58,7 @@ enum Kind {
     ZonedDateTime,
     Duration,
     Point,
+    Vector(VectorType),
     Node,
     Relationship,
     Map,
@@ -64,6 +66,46 @@ enum Kind {
     Path,
     PropertyValue,
     Any,
+}
+
+/// Types of vectors: of all, of those of one coordinate type, of one dimension, or of both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct VectorType {
+    coordinates: Option<CoordinateType>,
+    dimension: Option<u16>,
+}
+
+impl VectorType {
+    fn of(vector: &Vector) -> Self {
+        Self {
+            coordinates: Some(vector.coordinate_type()),
+            dimension: Some(vector.dimension() as u16),
+        }
+    }
+
+    /// True if every vector of `other` is also one of this.
+    fn includes(self, other: Self) -> bool {
+        let all = |ours: bool, same: bool| ours || same;
+        all(self.coordinates.is_none(), self.coordinates == other.coordinates)
+            && all(self.dimension.is_none(), self.dimension == other.dimension)
+    }
+}
+
+/// Wider types first, those of a coordinate type before those of a dimension.
+impl Ord for VectorType {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |ty: &Self| {
+            let given = (ty.dimension.is_some(), ty.coordinates.is_some());
+            (given, ty.coordinates, ty.dimension)
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for VectorType {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
 }
 
 impl ValueType {
@@ -104,6 +146,7 @@ impl ValueType {
             Value::DateTime(_) => Kind::ZonedDateTime,
             Value::Duration(_) => Kind::Duration,
             Value::Point(_) => Kind::Point,
+            Value::Vector(vector) => Kind::Vector(VectorType::of(vector)),
             Value::Vertex(_) => Kind::Node,
             Value::Edge(_) => Kind::Relationship,
             Value::Path(_) => Kind::Path,
@@ -143,6 +186,16 @@ impl ValueType {
     /// Whether every value of `other` is of this type.
     fn includes(&self, other: &Self) -> bool {
         other.alternatives.iter().all(|theirs| self.alternatives.iter().any(|a| a.includes(theirs)))
+    }
+
+    /// The type of a property that this is, if it is one of vectors of one type and dimension.
+    #[must_use]
+    pub fn of_vectors(&self) -> Option<PropertyType> {
+        let [Alternative { kind: Kind::Vector(ty), not_null: false }] = &self.alternatives[..]
+        else {
+            return None;
+        };
+        Some(PropertyType::Vector(ty.coordinates?, ty.dimension?))
     }
 
     /// How deep lists nest in the type.
@@ -186,6 +239,7 @@ impl Alternative {
             (Kind::List(inner), Value::List(elements)) => {
                 elements.iter().all(|element| inner.contains(element))
             }
+            (Kind::Vector(ty), Value::Vector(vector)) => ty.includes(VectorType::of(vector)),
             (Kind::PropertyValue, value) => is_property_value(value),
             _ => false,
         }
@@ -200,9 +254,11 @@ impl Alternative {
         match (&self.kind, &other.kind) {
             (_, Kind::Nothing | Kind::Null) | (Kind::Any, _) => true,
             (Kind::List(ours), Kind::List(theirs)) => ours.includes(theirs),
+            (Kind::Vector(ours), Kind::Vector(theirs)) => ours.includes(*theirs),
             (Kind::PropertyValue, Kind::List(theirs)) => match theirs.alternatives.as_slice() {
                 [one] => {
-                    one.not_null && one.kind != Kind::PropertyValue && is_property_kind(&one.kind)
+                    let in_lists = !matches!(one.kind, Kind::PropertyValue | Kind::Vector(_));
+                    one.not_null && in_lists && is_property_kind(&one.kind)
                 }
                 _ => false,
             },
@@ -232,10 +288,11 @@ fn is_property_value(value: &Value) -> bool {
     let scalar = |value: &Value| {
         !matches!(value, Value::List(_) | Value::Map(_) | Value::Null) && value.is_storable()
     };
+    let in_list = |value: &Value| scalar(value) && !matches!(value, Value::Vector(_));
     match value {
         Value::List(elements) => {
             let first = elements.first().map(Value::type_name);
-            elements.iter().all(|element| scalar(element) && Some(element.type_name()) == first)
+            elements.iter().all(|element| in_list(element) && Some(element.type_name()) == first)
         }
         value => scalar(value),
     }
@@ -257,6 +314,20 @@ impl fmt::Display for ValueType {
     }
 }
 
+/// `VECTOR<FLOAT32 NOT NULL>(3)`, with what is given.
+impl fmt::Display for VectorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("VECTOR")?;
+        if let Some(coordinates) = self.coordinates {
+            write!(f, "<{coordinates} NOT NULL>")?;
+        }
+        match self.dimension {
+            Some(dimension) => write!(f, "({dimension})"),
+            None => Ok(()),
+        }
+    }
+}
+
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -274,6 +345,7 @@ impl fmt::Display for Kind {
             Self::ZonedDateTime => "ZONED DATETIME",
             Self::Duration => "DURATION",
             Self::Point => "POINT",
+            Self::Vector(ty) => return write!(f, "{ty}"),
             Self::Node => "NODE",
             Self::Relationship => "RELATIONSHIP",
             Self::Map => "MAP",

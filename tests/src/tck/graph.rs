@@ -47,7 +47,7 @@ pub fn to_tck(value: &Value, entities: &dyn Entities) -> Result<TckValue, String
         Value::Edge(id) => TckValue::Relationship(relationship(**id, entities)?),
         Value::Path(path) => TckValue::Path(Box::new(to_path(path, entities)?)),
         Value::Point(value) => TckValue::string(value.to_string()),
-        Value::Bytes(_) => {
+        Value::Bytes(_) | Value::Vector(_) => {
             return Err(format!("the TCK has no notation for {}", value.type_name()));
         }
     })

@@ -6,7 +6,8 @@ use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::query::function::temporal::Zone;
 use telar_db::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset,
+    CoordinateType, Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time,
+    UtcOffset, Vector,
 };
 
 fn int() -> impl Strategy<Value = i64> {
@@ -88,6 +89,15 @@ fn point() -> impl Strategy<Value = Point> {
     })
 }
 
+fn vector(
+    types: Vec<CoordinateType>,
+    dimensions: std::ops::Range<usize>,
+) -> impl Strategy<Value = Vector> {
+    let numbers = prop::collection::vec((-128.0f64..128.0).prop_map(Value::Float), dimensions);
+    (prop::sample::select(types), numbers)
+        .prop_map(|(ty, numbers)| Vector::of_values(ty, &numbers).expect("they fit"))
+}
+
 /// A strategy for the values of one type, by its number.
 fn typed(kind: u8) -> BoxedStrategy<Value> {
     match kind {
@@ -106,6 +116,8 @@ fn typed(kind: u8) -> BoxedStrategy<Value> {
         12 => offset_date_time().boxed(),
         13 => duration().prop_map(Value::from).boxed(),
         14 => point().prop_map(Value::from).boxed(),
+        15 => vector(vec![CoordinateType::F32], 2..3).prop_map(Value::from).boxed(),
+        16 => vector(CoordinateType::ALL.to_vec(), 1..4).prop_map(Value::from).boxed(),
         _ => {
             let map = prop::collection::btree_map("[a-c$]{1,2}", int(), 0..3);
             map.prop_map(Value::map).boxed()
@@ -115,7 +127,7 @@ fn typed(kind: u8) -> BoxedStrategy<Value> {
 
 /// Values of any type.
 pub(crate) fn any_value() -> BoxedStrategy<Value> {
-    (0u8..16).prop_flat_map(typed).boxed()
+    (0u8..18).prop_flat_map(typed).boxed()
 }
 
 fn with_nulls(values: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
@@ -128,7 +140,7 @@ pub(crate) fn rows(len: usize) -> BoxedStrategy<Vec<Value>> {
         let elements = prop::collection::vec(with_nulls(of), 0..4);
         elements.prop_map(|list| Value::List(list.into())).boxed()
     };
-    let one = (0u8..16).prop_flat_map(move |kind| {
+    let one = (0u8..18).prop_flat_map(move |kind| {
         prop_oneof![
             Just(with_nulls(typed(kind))),
             Just(typed(kind)),

@@ -329,12 +329,56 @@ pub enum TypeKind {
     Path,
     /// `PROPERTY VALUE`
     PropertyValue,
+    /// `VECTOR`, `VECTOR<FLOAT32>`, `VECTOR(3)`, `VECTOR<FLOAT32>(3)`
+    Vector {
+        /// The type of the coordinates, one of [`CoordinateName::ALL`].
+        coordinates: Option<CoordinateName>,
+        /// The number of coordinates.
+        dimension: Option<u16>,
+    },
     /// `ANY`
     Any,
     /// `LIST<T>`
     List(Box<TypeExpr>),
     /// `A | B`, `ANY<A | B>`: at least two; one alone in `ANY<A NOT NULL>`.
     Union(Vec<TypeExpr>),
+}
+
+/// A type of the coordinates of vectors, by the name that others are synonyms of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CoordinateName(&'static str);
+
+impl CoordinateName {
+    /// Every type.
+    pub const ALL: [Self; 6] = [
+        Self("INTEGER8"),
+        Self("INTEGER16"),
+        Self("INTEGER32"),
+        Self("INTEGER"),
+        Self("FLOAT32"),
+        Self("FLOAT"),
+    ];
+
+    /// The type that a word names, in any case.
+    #[must_use]
+    pub fn of_word(word: &str) -> Option<Self> {
+        let word = word.to_ascii_uppercase();
+        let name = match word.as_str() {
+            "INT8" => "INTEGER8",
+            "INT16" => "INTEGER16",
+            "INT32" => "INTEGER32",
+            "INT" | "INT64" | "INTEGER64" => "INTEGER",
+            "FLOAT64" => "FLOAT",
+            name => name,
+        };
+        Self::ALL.into_iter().find(|known| known.0 == name)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.0
+    }
 }
 
 /// A call of a function.

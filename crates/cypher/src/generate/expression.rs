@@ -261,9 +261,13 @@ impl Generator<'_> {
             TypeKind::Nothing,
         ];
         let leaf = self.depth >= DEPTH_MAX;
-        let kind = self.deeper(|g| match g.pick(if leaf { 8 } else { 11 }) {
-            8 | 9 => TypeKind::List(Box::new(g.type_expr())),
-            10 => {
+        let kind = self.deeper(|g| match g.pick(if leaf { 9 } else { 12 }) {
+            8 => TypeKind::Vector {
+                coordinates: g.maybe(|g| CoordinateName::ALL[g.pick(6)]),
+                dimension: g.maybe(|g| [1, 3, 4096][g.pick(3)]),
+            },
+            9 | 10 => TypeKind::List(Box::new(g.type_expr())),
+            11 => {
                 let mut types = g.some(2, Self::type_expr);
                 let not_null = types[0].not_null;
                 types.iter_mut().for_each(|ty| ty.not_null = not_null);

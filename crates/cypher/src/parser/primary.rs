@@ -4,10 +4,10 @@ use super::Parsed;
 use super::cursor::{Expected, Parser};
 use super::expression::Level;
 use crate::ast::{
-    BinaryOp, Case, CaseBranch, CaseTest, Expr, ExprKind, FunctionCall, ListComprehension, Literal,
-    MapEntry, MapProjection, MapProjectionItem, Name, PathPattern, PathSearch,
-    PatternComprehension, QuantifierExpr, QuantifierKind, Reduce, Subquery, SubqueryBody,
-    SubqueryKind,
+    BinaryOp, Case, CaseBranch, CaseTest, CoordinateName, Expr, ExprKind, FunctionCall,
+    ListComprehension, Literal, MapEntry, MapProjection, MapProjectionItem, Name, PathPattern,
+    PathSearch, PatternComprehension, QualifiedName, QuantifierExpr, QuantifierKind, Reduce,
+    Subquery, SubqueryBody, SubqueryKind,
 };
 use crate::literal;
 use crate::span::Span;
@@ -15,6 +15,33 @@ use crate::token::{Keyword as K, TokenKind as T};
 
 /// Where `trim` takes characters away, the first if nothing is said.
 pub(crate) const TRIM_SIDES: [&str; 3] = ["BOTH", "LEADING", "TRAILING"];
+
+/// How the distance of vectors, or the length of one, can be measured.
+const METRICS: [&str; 6] =
+    ["EUCLIDEAN", "EUCLIDEAN_SQUARED", "MANHATTAN", "COSINE", "DOT", "HAMMING"];
+
+/// Words that a function takes as its last argument.
+#[derive(Debug, Clone, Copy)]
+enum Words {
+    /// Types of coordinates.
+    Coordinates,
+    /// Metrics, as the argument with this number, counted from 1.
+    Metrics(usize),
+    /// None.
+    None,
+}
+
+impl Words {
+    fn of(function: &QualifiedName) -> Self {
+        let [name] = &function.parts[..] else { return Self::None };
+        match name.text.to_ascii_lowercase().as_str() {
+            "vector" => Self::Coordinates,
+            "vector_distance" => Self::Metrics(3),
+            "vector_norm" => Self::Metrics(2),
+            _ => Self::None,
+        }
+    }
+}
 
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
@@ -153,8 +180,42 @@ impl Parser<'_> {
         if distinct || all {
             self.bump();
         }
-        let arguments = self.list_until(T::RightParen, Self::expression)?;
+        let words = Words::of(&name);
+        let mut at = 0;
+        let arguments = self.list_until(T::RightParen, |parser| {
+            at += 1;
+            parser.argument(words, at)
+        })?;
         Ok(ExprKind::Function(Box::new(FunctionCall { name, distinct, arguments })))
+    }
+
+    /// An argument of a function: an expression, or a word of those that it takes, as a string. The
+    /// word is one whatever variables there are.
+    fn argument(&mut self, words: Words, at: usize) -> Parsed<Expr> {
+        let start = self.span();
+        let last = |parser: &Self, ahead: usize| parser.ahead(ahead) == T::RightParen;
+        let found = match words {
+            Words::Coordinates
+                if at == 3 && (last(self, 1) || (self.is_word("SIGNED") && last(self, 2))) =>
+            {
+                self.coordinate_name_ahead().map(CoordinateName::name)
+            }
+            Words::Metrics(of) if at == of && last(self, 1) => {
+                let found = METRICS.into_iter().find(|metric| self.is_word(metric));
+                if found.is_some() {
+                    self.bump();
+                }
+                found
+            }
+            _ => None,
+        };
+        match found {
+            Some(word) => {
+                let kind = ExprKind::Literal(Literal::String(word.into()));
+                Ok(Expr { kind, span: self.since(start) })
+            }
+            None => self.expression(),
+        }
     }
 
     /// `[[BOTH | LEADING | TRAILING] [characters] FROM] text)`, if there is a `FROM`, as arguments:

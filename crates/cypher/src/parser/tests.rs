@@ -183,6 +183,18 @@ fn other_spellings_are_read() {
         ),
         // The case of the name is kept. Found by fuzzing.
         ("RETURN tRim(x FROM y)", "RETURN tRim(BOTH x FROM y)"),
+        (
+            "RETURN vector(int8, 3, int8), vector(a, 1, Signed Integer), vector(int, float, f)",
+            "RETURN vector(int8, 3, 'INTEGER8'), vector(a, 1, 'INTEGER'), vector(int, float, f)",
+        ),
+        (
+            "RETURN vector_distance(dot, cosine, dot), vector_norm(v, `dot`), f.vector(a, b, int)",
+            "RETURN vector_distance(dot, cosine, 'DOT'), vector_norm(v, dot), f.vector(a, b, int)",
+        ),
+        (
+            "RETURN x IS :: VECTOR<INT NOT NULL>(3), x IS :: vector(4096)!, x IS :: VECTOR",
+            "RETURN x IS :: VECTOR<INTEGER>(3), x IS :: VECTOR(4096) NOT NULL, x IS :: VECTOR",
+        ),
         ("MATCH (n) NODETACH DELETE n", "MATCH (n) DELETE n"),
         ("RETURN (1 + 2) + 3 * (4 * 5) - (6 - 7)", "RETURN 1 + 2 + 3 * (4 * 5) - (6 - 7)"),
         ("RETURN ((2 ^ 3) ^ 4) ^ (5 ^ 6)", "RETURN 2 ^ 3 ^ 4 ^ (5 ^ 6)"),

@@ -2,7 +2,7 @@
 
 use super::Parsed;
 use super::cursor::{Expected, Parser};
-use crate::ast::{TypeExpr, TypeKind};
+use crate::ast::{CoordinateName, TypeExpr, TypeKind};
 use crate::token::{Keyword as K, TokenKind as T};
 
 /// Types of one word.
@@ -27,6 +27,9 @@ const SIMPLE: [(&str, TypeKind); 19] = [
     ("NULL", TypeKind::Null),
     ("NOTHING", TypeKind::Nothing),
 ];
+
+/// Most coordinates of a vector.
+const VECTOR_DIMENSION_MAX: u16 = 4096;
 
 impl Parser<'_> {
     /// `INTEGER NOT NULL`, `LIST<STRING | FLOAT>`
@@ -87,6 +90,9 @@ impl Parser<'_> {
             self.expect(T::Greater)?;
             return Ok(TypeKind::List(Box::new(of)));
         }
+        if self.takes("VECTOR") {
+            return self.vector_type();
+        }
         if self.takes("ANY") {
             return self.any_type();
         }
@@ -123,7 +129,7 @@ impl Parser<'_> {
             }
         }
         self.note(Expected::Text("a type"));
-        for word in ["LIST", "ANY", "PROPERTY", "LOCAL", "ZONED", "TIME", "TIMESTAMP"] {
+        for word in ["LIST", "VECTOR", "ANY", "PROPERTY", "LOCAL", "ZONED", "TIME", "TIMESTAMP"] {
             self.note(Expected::Hint(word));
         }
         for (word, _) in SIMPLE {
@@ -152,6 +158,58 @@ impl Parser<'_> {
             self.expect_word("ZONE")?;
         }
         Ok(!without)
+    }
+
+    /// `VECTOR<FLOAT32 NOT NULL>(3)`, with or without each part; the word has been taken.
+    fn vector_type(&mut self) -> Parsed<TypeKind> {
+        let mut coordinates = None;
+        if self.eat(T::Less) {
+            coordinates = Some(self.coordinate_name()?);
+            self.not_null()?;
+            self.expect(T::Greater)?;
+        }
+        let mut dimension = None;
+        if self.eat(T::LeftParen) {
+            let start = self.span();
+            let number = start.text(self.source).parse::<u16>();
+            self.expect(T::Integer)?;
+            match number {
+                Ok(number @ 1..=VECTOR_DIMENSION_MAX) => dimension = Some(number),
+                _ => {
+                    let message = "the dimension of a vector type is between 1 and 4096";
+                    return self.refuse(start, message);
+                }
+            }
+            self.expect(T::RightParen)?;
+        }
+        Ok(TypeKind::Vector { coordinates, dimension })
+    }
+
+    /// `FLOAT32`, `INT8`, `SIGNED INTEGER`
+    fn coordinate_name(&mut self) -> Parsed<CoordinateName> {
+        if let Some(name) = self.coordinate_name_ahead() {
+            return Ok(name);
+        }
+        self.note(Expected::Text("the type of the coordinates of a vector"));
+        for name in CoordinateName::ALL {
+            self.note(Expected::Hint(name.name()));
+        }
+        self.fail()
+    }
+
+    /// The type of coordinates that comes next, which is taken, if one does.
+    pub(super) fn coordinate_name_ahead(&mut self) -> Option<CoordinateName> {
+        let signed = self.is_word("SIGNED");
+        let word = self.text_at(self.at + usize::from(signed));
+        let name = CoordinateName::of_word(word)?;
+        if signed {
+            if !word.eq_ignore_ascii_case("INTEGER") && !word.eq_ignore_ascii_case("INT") {
+                return None;
+            }
+            self.bump();
+        }
+        self.bump();
+        Some(name)
     }
 
     /// `ANY`, `ANY VALUE`, `ANY<A | B>`, `ANY NODE`; the word has been taken.

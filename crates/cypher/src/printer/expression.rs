@@ -369,6 +369,15 @@ pub(super) fn type_expr(f: &mut Formatter<'_>, of: &TypeExpr) -> fmt::Result {
             separated(f, types, " | ", type_expr)?;
             f.write_char('>')?;
         }
+        TypeKind::Vector { coordinates, dimension } => {
+            f.write_str("VECTOR")?;
+            if let Some(coordinates) = coordinates {
+                write!(f, "<{}>", coordinates.name())?;
+            }
+            if let Some(dimension) = dimension {
+                write!(f, "({dimension})")?;
+            }
+        }
         simple => f.write_str(type_name(simple))?,
     }
     f.write_str(if of.not_null { " NOT NULL" } else { "" })
@@ -396,5 +405,6 @@ fn type_name(kind: &TypeKind) -> &'static str {
         TypeKind::PropertyValue => "PROPERTY VALUE",
         TypeKind::Any | TypeKind::Union(_) => "ANY",
         TypeKind::List(_) => "LIST<ANY>",
+        TypeKind::Vector { .. } => "VECTOR",
     }
 }

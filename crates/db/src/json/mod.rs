@@ -14,7 +14,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use base64ct::{Base64, Encoding};
-use telar_graph::value::{Path, Point};
+use telar_graph::value::{Path, Point, Vector};
 use telar_graph::{EdgeId, Value, ValueMap, VertexId};
 use telar_query::result::{element_id_of_edge, element_id_of_vertex};
 use telar_query::{QueryError, Rows, watch};
@@ -125,6 +125,7 @@ fn type_name(value: &Value) -> &'static str {
         Value::DateTime(_) => "OffsetDateTime",
         Value::Duration(_) => "Duration",
         Value::Point(_) => "Point",
+        Value::Vector(_) => "Vector",
         Value::Vertex(_) => "Node",
         Value::Edge(_) => "Relationship",
         Value::Path(_) => "Path",
@@ -196,9 +197,25 @@ impl Writer<'_, '_> {
             Value::DateTime(x) => write_shown(out, x),
             Value::Duration(x) => write_shown(out, x),
             Value::Point(point) => write_shown(out, point_text(point)),
+            Value::Vector(vector) => return self.vector(out, vector),
             Value::Vertex(vertex) => return self.node(out, *vertex),
             Value::Edge(edge) => return self.relationship(out, edge),
             Value::Path(path) => return self.path(out, path),
+        }
+        Ok(())
+    }
+
+    /// Its coordinates; typed as texts beside their type.
+    fn vector(&self, out: &mut Vec<u8>, vector: &Vector) -> Result<(), QueryError> {
+        let typed = self.notation == Notation::Typed;
+        if typed {
+            let ty = vector.coordinate_type();
+            write_bare(out, format_args!("{{\"coordinatesType\":\"{ty}\",\"coordinates\":"));
+        }
+        let coordinates = vector.to_values();
+        write_list(out, coordinates.iter(), |out, value| self.content(out, value))?;
+        if typed {
+            out.push(b'}');
         }
         Ok(())
     }

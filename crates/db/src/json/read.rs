@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use base64ct::{Base64, Encoding};
 use serde_json::Value as Json;
-use telar_graph::value::{NESTING_MAX, Point, Srid};
+use telar_graph::value::{CoordinateType, NESTING_MAX, Point, Srid, Vector};
 use telar_graph::{Value, ValueMap};
 use telar_query::function::{Context, Moment, lookup};
 
@@ -107,6 +107,27 @@ fn float(text: &str) -> Result<f64, String> {
     }
 }
 
+/// A vector: the type of its coordinates, and these as texts or numbers.
+fn vector(entries: &serde_json::Map<String, Json>) -> Result<Value, String> {
+    let form = || "a Vector is an object of coordinatesType and coordinates".to_owned();
+    let (ty, all) = (entries.get("coordinatesType"), entries.get("coordinates"));
+    let (Some(Json::String(ty)), Some(Json::Array(all)), 2) = (ty, all, entries.len()) else {
+        return Err(form());
+    };
+    let ty = CoordinateType::from_name(ty)
+        .ok_or_else(|| format!("there are no coordinates of type '{ty}'"))?;
+    let coordinate = |json: &Json| match json {
+        Json::Number(x) => number(x),
+        Json::String(text) => match text.parse() {
+            Ok(int) => Ok(Value::Int(int)),
+            Err(_) => float(text).map(Value::Float),
+        },
+        _ => Err(form()),
+    };
+    let coordinates = all.iter().map(coordinate).collect::<Result<Vec<_>, _>>()?;
+    Vector::of_values(ty, &coordinates).map(Value::from).map_err(|e| e.to_string())
+}
+
 /// A date and time in a zone with a name; the rules of the zone give the offset if the text does
 /// not.
 fn zoned(text: &str) -> Result<Value, String> {
@@ -197,6 +218,7 @@ impl Reader {
             ("Boolean", Json::Bool(x)) => Ok(Value::Bool(x)),
             ("List", Json::Array(elements)) => self.list(elements, levels),
             ("Map", Json::Object(entries)) => self.map(entries, levels),
+            ("Vector", Json::Object(entries)) => vector(&entries),
             ("Integer", Json::Number(x)) => {
                 let whole = integer(&x).map(Value::Int);
                 whole.ok_or_else(|| format!("{x} is not a 64-bit integer"))
@@ -204,7 +226,7 @@ impl Reader {
             ("Float", Json::Number(x)) => {
                 x.as_f64().map(Value::Float).ok_or_else(|| format!("{x} is not a float"))
             }
-            (name @ ("Null" | "Boolean" | "List" | "Map"), _) => {
+            (name @ ("Null" | "Boolean" | "List" | "Map" | "Vector"), _) => {
                 Err(format!("_value is not what $type '{name}' needs"))
             }
             (name, Json::String(text)) => scalar(name, &text),

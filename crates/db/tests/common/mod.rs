@@ -19,6 +19,7 @@ pub fn show(value: &Value) -> String {
         Value::Map(map) => {
             format!("{{{}}}", list(&mut map.iter().map(|(k, v)| format!("{k}: {}", show(v)))))
         }
+        Value::Vector(vector) => vector.to_string(),
         Value::Vertex(_) => "()".into(),
         Value::Edge(_) => "[]".into(),
         other => format!("{other:?}"),

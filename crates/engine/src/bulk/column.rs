@@ -408,7 +408,7 @@ impl Column {
                 }
                 PropertyChunk::Text(values)
             }
-            Data::Lists(v) if let Some(block) = lists(v, rows.clone()) => {
+            Data::Lists(v) if let Some(block) = FloatBlock::copied(v, rows.clone()) => {
                 let numbers = numbers_of(|i| some[i / 64] >> (i % 64) & 1 == 1);
                 PropertyChunk::FloatLists(numbers, Arc::new(block))
             }
@@ -424,11 +424,6 @@ impl Column {
             }
         }
     }
-}
-
-/// The block of the lists of rows, if they are all of one length.
-fn lists(all: &FloatLists, rows: impl Iterator<Item = usize> + Clone) -> Option<FloatBlock> {
-    FloatBlock::copied(rows.filter_map(|row| all.get(row)))
 }
 
 impl Extend<Value> for Column {
@@ -505,6 +500,13 @@ impl From<telar_graph::column::Column> for Column {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use telar_graph::value::{CoordinateType, Vector};
+
+    /// A vector of one of three types.
+    fn vector(i: i64) -> Value {
+        let types = [CoordinateType::F32, CoordinateType::F64, CoordinateType::I8];
+        Vector::of_values(types[i as usize % 3], &[i.into()]).unwrap().into()
+    }
 
     fn value() -> impl Strategy<Value = Value> {
         prop_oneof![
@@ -515,12 +517,13 @@ mod tests {
             "[ab]{0,3}".prop_map(Value::from),
             Just(Value::list([1, 2])),
             (0..4u8).prop_map(|i| Value::list([f64::from(i) / 3.0, 0.5])),
+            (0..4u8).prop_map(|i| vector(i.into())),
         ]
     }
 
     /// Mostly of one type, as columns are.
     fn column() -> impl Strategy<Value = Vec<Value>> {
-        let one = (0usize..6, proptest::collection::vec(0i64..4, 0..200)).prop_map(|(kind, v)| {
+        let one = (0usize..8, proptest::collection::vec(0i64..4, 0..200)).prop_map(|(kind, v)| {
             let make = |i: i64| match (kind, i) {
                 (_, 0) => Value::Null,
                 (0, i) => Value::Int(i),
@@ -528,7 +531,9 @@ mod tests {
                 (2, i) => format!("t{i}").as_str().into(),
                 (3, i) => Value::Bool(i > 1),
                 (4, i) => Value::list([i as f64 / 3.0, 0.5]),
-                (_, i) => Value::list(vec![0.5; i as usize]),
+                (5, i) => Value::list(vec![0.5; i as usize]),
+                (6, i) => vector(3 * i),
+                (_, i) => vector(i),
             };
             v.into_iter().map(make).collect::<Vec<_>>()
         });

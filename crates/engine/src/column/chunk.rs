@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use telar_graph::column::FloatBlock;
+use telar_graph::value::heap_bytes;
 use telar_graph::{Column, Value};
 
 use super::{Chunk, states};
@@ -96,7 +97,8 @@ pub(crate) enum PropertyChunk {
     Float(Presence, Box<[f64; SEGMENT_VERTICES]>),
     /// Strings; equal ones share their text.
     Text(Box<[Option<Arc<str>>; SEGMENT_VERTICES]>),
-    /// Lists of floats of one length: of each place the number of its list, and the lists.
+    /// Lists or vectors of floats of one length: of each place the number of its list, and the
+    /// lists.
     FloatLists(Box<[u16; SEGMENT_VERTICES]>, Arc<FloatBlock>),
     /// Anything else, and mixtures.
     Mixed(Box<[Value; SEGMENT_VERTICES]>),
@@ -112,7 +114,7 @@ fn list_at(numbers: &[u16; SEGMENT_VERTICES], local: usize) -> Option<u32> {
     (number != NO_LIST).then_some(number.into())
 }
 
-/// The chunk of lists that are all of floats and of one length, if they are.
+/// The chunk of lists or vectors that are all of floats and of one length, if they are.
 fn float_lists(values: &[Value; SEGMENT_VERTICES]) -> Option<PropertyChunk> {
     let block = FloatBlock::of(values.iter().filter(|value| !value.is_null()))?;
     let numbers = numbers_of(|local| !values[local].is_null());
@@ -125,6 +127,16 @@ pub(crate) fn numbers_of(has: impl Fn(usize) -> bool) -> Box<[u16; SEGMENT_VERTI
     let having = numbers.iter_mut().enumerate().filter(|(local, _)| has(*local));
     having.enumerate().for_each(|(number, (_, of_place))| *of_place = number as u16);
     numbers
+}
+
+/// Bytes of a vector beside its place.
+fn vector_bytes(value: &Value) -> usize {
+    if let Value::Vector(_) = value { heap_bytes(value) } else { 0 }
+}
+
+/// Bytes of a text or vector beside its place.
+fn large(value: &Value) -> usize {
+    if let Value::String(text) = value { text.len() + 16 } else { vector_bytes(value) }
 }
 
 fn bit(bits: &[u64; BITMAP_WORDS], i: usize) -> bool {
@@ -198,7 +210,7 @@ impl PropertyChunk {
                 collect(values, |v| if let Value::Float(x) = v { Some(*x) } else { None }),
             ),
             Value::String(_) => Self::Text(share_text(values)),
-            Value::List(_) if let Some(lists) = float_lists(values) => lists,
+            Value::List(_) | Value::Vector(_) if let Some(lists) = float_lists(values) => lists,
             _ => Self::Mixed(Box::new(values.clone())),
         }
     }
@@ -278,7 +290,7 @@ impl Chunk for PropertyChunk {
             Self::Float(some, v) if bit(some, local) => Value::Float(v[local]),
             Self::Text(v) => v[local].clone().map_or(Value::Null, Value::String),
             Self::FloatLists(numbers, block) => {
-                list_at(numbers, local).map_or(Value::Null, |at| block.list(at as usize).to_value())
+                list_at(numbers, local).map_or(Value::Null, |at| block.value(at as usize))
             }
             Self::Mixed(v) => v[local].clone(),
             Self::Bool(..) | Self::Int(..) | Self::Float(..) => Value::Null,
@@ -321,9 +333,7 @@ impl Chunk for PropertyChunk {
         match self {
             Self::Absent => 0,
             Self::Few(few) => {
-                let text =
-                    |v: &Value| if let Value::String(text) = v { text.len() + 16 } else { 0 };
-                size_of_val(&**few) + few.iter().map(|(_, v)| text(v)).sum::<usize>()
+                size_of_val(&**few) + few.iter().map(|(_, v)| large(v)).sum::<usize>()
             }
             Self::Bool(..) => 2 * BITMAP,
             Self::Int(..) | Self::Float(..) => BITMAP + SEGMENT_VERTICES * 8,
@@ -333,13 +343,15 @@ impl Chunk for PropertyChunk {
                 size_of_val(&**v) + text.map(|t| t.len() + 16).sum::<usize>()
             }
             Self::FloatLists(numbers, block) => size_of_val(&**numbers) + block.bytes(),
-            Self::Mixed(v) => size_of_val(&**v),
+            Self::Mixed(v) => size_of_val(&**v) + v.iter().map(vector_bytes).sum::<usize>(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use telar_graph::value::{CoordinateType, Vector};
+
     use super::*;
 
     fn values(f: impl Fn(usize) -> Value) -> Box<[Value; SEGMENT_VERTICES]> {
@@ -349,29 +361,36 @@ mod tests {
 
     #[test]
     fn every_kind_of_chunk_returns_what_was_put_in() {
-        let makers: [fn(usize) -> Value; 9] = [
-            |_| Value::Null,
-            |i| {
+        let vector = |ty: CoordinateType, x: f64| {
+            Value::from(Vector::of_values(ty, &[x.into(), 0.1.into()]).unwrap())
+        };
+        let makers: [&dyn Fn(usize) -> Value; 12] = [
+            &|_| Value::Null,
+            &|i| {
                 if i % 3 == 0 { Value::Null } else { Value::Bool(i % 2 == 0) }
             },
-            |i| {
+            &|i| {
                 if i % 5 == 1 { Value::Null } else { Value::Int(i as i64 - 500) }
             },
-            |i| {
+            &|i| {
                 if i % 7 == 1 { Value::Null } else { Value::Float(i as f64 / 3.0) }
             },
-            |i| {
+            &|i| {
                 if i % 2 == 1 { Value::Null } else { format!("name {}", i % 10).as_str().into() }
             },
-            |i| {
+            &|i| {
                 if i % 2 == 1 { Value::Int(1) } else { Value::Float(1.0) }
             },
-            |i| {
+            &|i| {
                 if i % 3 == 1 { Value::Null } else { Value::list([i as f64, -0.5, f64::NAN]) }
             },
-            |i| Value::list([i as f64 / 3.0, f64::MAX]),
+            &|i| Value::list([i as f64 / 3.0, f64::MAX]),
             // Of several lengths, and of none.
-            |i| Value::list((0..i % 3).map(|x| x as f64)),
+            &|i| Value::list((0..i % 3).map(|x| x as f64)),
+            &|i| if i % 3 == 1 { Value::Null } else { vector(CoordinateType::F32, i as f64) },
+            &|i| vector(CoordinateType::F64, i as f64 / 3.0),
+            // Integers have no block.
+            &|i| vector(CoordinateType::I16, i as f64),
         ];
         for (make, present) in makers.iter().flat_map(|make| {
             [0, 1, FEW_MAX / 2, FEW_MAX, FEW_MAX + 1, SEGMENT_VERTICES].map(|n| (make, n))

@@ -13,6 +13,7 @@
 //!   6  anything      2^k values as in telar_graph::codec, null where there is none
 //!   7  float lists   presence · length varint · bytes of a number u8, 4 or 8
 //!                    · n x length x IEEE bits
+//!   8  vectors       as 7: of FLOAT32, or of FLOAT if a number has 8 bytes
 //!
 //!  presence = 0: all there; 1: 2^k bits follow, lowest first      run: packed.rs
 //! ```
@@ -41,6 +42,7 @@ const DATE: u8 = 4;
 const TEXT: u8 = 5;
 const MIXED: u8 = 6;
 const FLOAT_LISTS: u8 = 7;
+const FLOAT_VECTORS: u8 = 8;
 
 /// Form of floats that are not all short decimals.
 const FLOAT_BITS: u8 = 255;
@@ -101,7 +103,7 @@ pub(crate) fn encode(chunk: &PropertyChunk, out: &mut Vec<u8>) {
             put_texts(values.iter().flatten(), out);
         }
         PropertyChunk::FloatLists(numbers, block) => {
-            out.push(FLOAT_LISTS);
+            out.push(if block.is_of_vectors() { FLOAT_VECTORS } else { FLOAT_LISTS });
             put_presence(&collect_bits(|i| numbers[i] != NO_LIST), out);
             put_float_lists(block, out);
         }
@@ -315,7 +317,7 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
     let chunk = match kind {
         ABSENT => PropertyChunk::Absent,
         MIXED => get_mixed(input)?,
-        BOOL | INT | FLOAT | DATE | TEXT | FLOAT_LISTS => {
+        BOOL | INT | FLOAT | DATE | TEXT | FLOAT_LISTS | FLOAT_VECTORS => {
             let (some, count) = get_presence(input)?;
             match kind {
                 BOOL => {
@@ -343,8 +345,11 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
                     }
                     PropertyChunk::Mixed(values)
                 }
-                FLOAT_LISTS => {
-                    let block = get_float_lists(input, count)?;
+                FLOAT_LISTS | FLOAT_VECTORS => {
+                    let mut block = get_float_lists(input, count)?;
+                    if kind == FLOAT_VECTORS {
+                        block = block.into_vectors().ok_or("a vector is not valid")?;
+                    }
                     let numbers = numbers_of(|local| is_set(&some, local));
                     PropertyChunk::FloatLists(numbers, Arc::new(block))
                 }
@@ -364,6 +369,8 @@ pub(crate) fn decode(body: &[u8], version: u64) -> Result<PropertyChunk, String>
 
 #[cfg(test)]
 mod tests {
+    use telar_graph::value::{CoordinateType, Vector};
+
     use super::*;
 
     fn chunk(f: impl Fn(usize) -> Value) -> PropertyChunk {
@@ -379,6 +386,11 @@ mod tests {
 
     fn date(days: i64) -> Value {
         Value::Date(Date::from_epoch_days(days).unwrap())
+    }
+
+    fn vector(ty: CoordinateType, numbers: &[f64]) -> Value {
+        let numbers: Vec<Value> = numbers.iter().map(|x| Value::Float(*x)).collect();
+        Vector::of_values(ty, &numbers).unwrap().into()
     }
 
     fn makers() -> Vec<fn(usize) -> Value> {
@@ -400,6 +412,10 @@ mod tests {
             |i| Value::list([i as f64, 0.5]),
             |i| if i % 9 == 0 { Value::list([i as f64 / 7.0]) } else { Value::Null },
             |i| Value::list((0..i % 2).map(|x| x as f64)),
+            |i| vector(CoordinateType::F32, &[i as f64, 0.1]),
+            |i| if i % 7 == 0 { vector(CoordinateType::F64, &[i as f64]) } else { Value::Null },
+            |i| vector(CoordinateType::I16, &[i as f64]),
+            |i| vector(CoordinateType::ALL[i % 6], &vec![0.5; 1 + i % 2]),
         ]
     }
 
@@ -465,6 +481,9 @@ mod tests {
         let lists = bytes(|_| Value::list([1.0, -2.0]));
         assert_eq!(lists[..12], [7, 0, 2, 4, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
         assert_eq!(bytes(|_| Value::list([0.1]))[..4], [7, 0, 1, 8]);
+        let vectors = bytes(|_| vector(CoordinateType::F32, &[1.0, -2.0]));
+        assert_eq!(vectors[..12], [8, 0, 2, 4, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0]);
+        assert_eq!(bytes(|_| vector(CoordinateType::F64, &[1.0]))[..4], [8, 0, 1, 8]);
         let mixed = bytes(|i| if i == 0 { Value::Int(1) } else { true.into() });
         assert_eq!(mixed[..4], [6, 3, 2, 2]);
     }

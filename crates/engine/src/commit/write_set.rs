@@ -36,6 +36,7 @@ fn heap_bytes(value: &Value) -> usize {
         Value::DateTime(shared) => SHARED_BYTES + size_of_val(&**shared),
         Value::Duration(shared) => SHARED_BYTES + size_of_val(&**shared),
         Value::Point(shared) => SHARED_BYTES + size_of_val(&**shared),
+        Value::Vector(shared) => SHARED_BYTES + size_of_val(&**shared) + shared.bytes(),
         _ => 0,
     }
 }

@@ -55,25 +55,26 @@ impl KeyRange {
             bytes
         };
         // An open side ends with the type of the other.
-        let rank = |side: &Bound<Value>| match side {
+        let rank = |side: &Bound<Value>, ends: fn(OrderRank) -> Vec<u8>| match side {
             Bound::Included(v) | Bound::Excluded(v) => {
-                let mut bytes = prefix.clone();
-                bytes.push(sortkey::tag(OrderRank::of(v)));
-                Some(bytes)
+                Some([prefix.clone(), ends(OrderRank::of(v))].concat())
             }
             Bound::Unbounded => None,
         };
         let from = match &range.from {
             Bound::Included(v) => Some(with(v)),
             Bound::Excluded(v) => sortkey::after_prefix(with(v)),
-            Bound::Unbounded => Some(rank(&range.to).unwrap_or_else(|| prefix.clone())),
+            Bound::Unbounded => {
+                Some(rank(&range.to, sortkey::first).unwrap_or_else(|| prefix.clone()))
+            }
         };
         let to = match &range.to {
             Bound::Included(v) => sortkey::after_prefix(with(v)),
             Bound::Excluded(v) => Some(with(v)),
-            Bound::Unbounded => {
-                sortkey::after_prefix(rank(&range.from).unwrap_or_else(|| prefix.clone()))
-            }
+            Bound::Unbounded => match rank(&range.from, sortkey::end) {
+                Some(end) => Some(end),
+                None => sortkey::after_prefix(prefix.clone()),
+            },
         };
         let whole = range.prefix.len() == properties;
         Self {

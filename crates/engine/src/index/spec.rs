@@ -316,7 +316,7 @@ pub(crate) fn violation(
                 object: object(),
                 property: *key,
                 expected: ty.name(),
-                found: found.type_name(),
+                found: PropertyType::name_of(&found),
             })
         }
     })

@@ -42,6 +42,7 @@ pub(super) fn literal(value: &Value) -> Result<String, &'static str> {
             let axes: String = axes.map(|(at, axis)| format!(", {axis}: {at:?}")).collect();
             format!("point({{srid: {}{axes}}})", point.srid().get())
         }
+        Value::Vector(v) => v.to_string(),
         Value::Bytes(_) => return Err("a byte string"),
         Value::Map(_) => return Err("a map"),
         Value::Null | Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => {

@@ -33,6 +33,10 @@ fn encoding_has_the_documented_layout() {
     assert_eq!(encoded(&duration.into()), [0x0f, 2, 1, 4, 3]);
     let point = Point::new(Srid::Wgs84, &[0.0, 0.0]).unwrap();
     assert_eq!(encoded(&point.into())[..3], [0x10, 0xe6, 0x10]);
+    let vector = |ty| Vector::of_values(ty, &[1.into(), (-2).into()]).unwrap().into();
+    assert_eq!(encoded(&vector(CoordinateType::I8)), [0x11, 0, 2, 1, 0xfe]);
+    let floats = [0x11, 4, 2, 0, 0, 0x80, 0x3f, 0, 0, 0, 0xc0];
+    assert_eq!(encoded(&vector(CoordinateType::F32)), floats);
     let berlin = DateTime::with_zone(
         LocalDateTime::new(Date::EPOCH, LocalTime::MIDNIGHT),
         UtcOffset::from_seconds(3_600).unwrap(),
@@ -45,7 +49,7 @@ fn encoding_has_the_documented_layout() {
 fn decode_malformed_says_what_and_where() {
     let decode = |mut bytes: &[u8]| decode(&mut bytes);
     assert_eq!(decode(&[]), Err(DecodeError::Truncated { at: 0 }));
-    assert_eq!(decode(&[0x11]), Err(DecodeError::Tag { at: 0, found: 0x11 }));
+    assert_eq!(decode(&[0x12]), Err(DecodeError::Tag { at: 0, found: 0x12 }));
     assert_eq!(decode(&[0x05, 2, 0xff, 0xff]), Err(DecodeError::Utf8 { at: 2 }));
     assert_eq!(decode(&[0x07, 2, 0x00]), Err(DecodeError::Truncated { at: 2 }));
     assert_eq!(
@@ -65,6 +69,18 @@ fn decode_malformed_says_what_and_where() {
     bytes.extend(181.0_f64.to_bits().to_le_bytes());
     bytes.extend(0.0_f64.to_bits().to_le_bytes());
     assert_eq!(decode(&bytes), Err(DecodeError::Range { at: 0, field: "coordinate" }));
+
+    let no_vector = Err(DecodeError::Range { at: 0, field: "vector" });
+    assert_eq!(decode(&[0x11]), Err(DecodeError::Truncated { at: 1 }));
+    let no_type = Err(DecodeError::Range { at: 0, field: "coordinate type" });
+    assert_eq!(decode(&[0x11, 6, 1, 0]), no_type);
+    assert_eq!(decode(&[0x11, 0, 0]), no_vector, "no coordinate");
+    assert_eq!(decode(&[0x11, 4, 1, 0, 0, 0xc0]), Err(DecodeError::Truncated { at: 3 }));
+    assert_eq!(decode(&[0x11, 4, 1, 0, 0, 0xc0, 0x7f]), no_vector, "NaN");
+    let mut bytes = vec![0x11, 0];
+    put_varint(4097, &mut bytes);
+    bytes.resize(5000, 0);
+    assert_eq!(decode(&bytes), no_vector, "too many");
 }
 
 #[test]

@@ -189,7 +189,7 @@ impl Column {
         }
     }
 
-    /// Appends lists of a block, by their numbers in it, `None` for null.
+    /// Appends lists or vectors of a block, by their numbers in it, `None` for null.
     ///
     /// # Panics
     /// The column does, once it is read, if there is no such list.
@@ -216,7 +216,7 @@ impl Column {
             all.extend(block, lists);
             return;
         }
-        let value = |list| block.list(list as usize).to_value();
+        let value = |list| block.value(list as usize);
         let all = self.becomes_values();
         all.extend(lists.map(|list| list.map_or(Value::Null, value)));
     }
@@ -248,7 +248,7 @@ impl Column {
             Value::Int(int) if self.becomes::<i64>() => self.extend([Some(int)]),
             Value::Float(float) if self.becomes::<f64>() => self.extend([Some(float)]),
             Value::String(text) => self.extend_texts([Some(&text)]),
-            list @ Value::List(_) if let Self::FloatLists(all) = self => {
+            list @ (Value::List(_) | Value::Vector(_)) if let Self::FloatLists(all) = self => {
                 if !all.push(&list) {
                     self.becomes_values().push(list);
                 }

@@ -1,11 +1,12 @@
-//! Lists of floats that are shared with storage.
+//! Lists of floats, and vectors of floats, that are shared with storage.
 
 use std::sync::Arc;
 
 use super::Nullable;
 use crate::Value;
+use crate::value::{CoordinateType, Coordinates, Vector, VectorError};
 
-/// Numbers of one list, as they are stored.
+/// Numbers of one list or vector, as they are stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Floats<'b> {
     /// Each of 32 bits: all of them are exactly what was set.
@@ -48,6 +49,17 @@ impl Floats<'_> {
         }
     }
 
+    /// A vector of the numbers.
+    ///
+    /// # Errors
+    /// Those of [`Vector::new`].
+    pub fn to_vector(self) -> Result<Vector, VectorError> {
+        Vector::new(match self {
+            Self::F32(all) => Coordinates::F32(all.into()),
+            Self::F64(all) => Coordinates::F64(all.into()),
+        })
+    }
+
     /// The numbers, each of 64 bits.
     #[must_use]
     pub fn to_f64(self) -> Vec<f64> {
@@ -66,21 +78,26 @@ enum Numbers {
 }
 
 /// Lists of floats, all of one length, behind each other: of 32 bits if each number of each list is
-/// exactly one of 32 bits, else of 64.
+/// exactly one of 32 bits, else of 64. Or vectors of floats, all of one type and dimension.
 ///
-/// *Invariant*: `length` is at least 1 and divides the count of the numbers.
+/// *Invariant*: `length` is at least 1 and divides the count of the numbers. Vectors are valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FloatBlock {
     length: usize,
     numbers: Numbers,
+    /// These are vectors, and no lists.
+    vectors: bool,
 }
 
 impl FloatBlock {
-    /// A block of these lists; `None` if one of them is no list of floats, or they are of several
-    /// lengths, or of none. Cost: linear in the numbers, and half of that again for those that are
-    /// of 64 bits.
+    /// A block of these lists or vectors; `None` if one of them is no list of floats, or they are
+    /// of several lengths, or of none, or the vectors are of several types or one not of floats.
+    /// Cost: linear in the numbers, and half of that again for those of lists that are of 64 bits.
     #[must_use]
     pub fn of<'v>(lists: impl Iterator<Item = &'v Value> + Clone) -> Option<Self> {
+        if let Some(Value::Vector(first)) = lists.clone().next() {
+            return Self::of_vectors(first, lists);
+        }
         let float = |value: &Value| if let Value::Float(x) = value { Some(*x) } else { None };
         let mut all = Vec::new();
         let mut length = 0;
@@ -99,6 +116,37 @@ impl FloatBlock {
         if length == 0 { None } else { Some(Self::packed(length, all)) }
     }
 
+    fn of_vectors<'v>(first: &Vector, all: impl Iterator<Item = &'v Value>) -> Option<Self> {
+        let (length, mut narrow, mut wide) = (first.dimension(), Vec::new(), Vec::new());
+        for value in all {
+            let Value::Vector(vector) = value else { return None };
+            if vector.dimension() != length {
+                return None;
+            }
+            match vector.floats()? {
+                Floats::F32(numbers) => narrow.extend_from_slice(numbers),
+                Floats::F64(numbers) => wide.extend_from_slice(numbers),
+            }
+        }
+        let numbers = match first.coordinate_type() {
+            CoordinateType::F32 => wide.is_empty().then(|| Numbers::F32(narrow.into())),
+            _ => narrow.is_empty().then(|| Numbers::F64(wide.into())),
+        };
+        Some(Self { length, numbers: numbers?, vectors: true })
+    }
+
+    /// The same numbers as vectors, of FLOAT32 or FLOAT by their bits; `None` if a vector cannot
+    /// have so many, or one is not finite.
+    #[must_use]
+    pub fn into_vectors(self) -> Option<Self> {
+        let finite = match &self.numbers {
+            Numbers::F32(all) => all.iter().all(|x| x.is_finite()),
+            Numbers::F64(all) => all.iter().all(|x| x.is_finite()),
+        };
+        let valid = finite && Vector::check_dimension(self.length as i64).is_ok();
+        valid.then_some(Self { vectors: true, ..self })
+    }
+
     /// A block of lists of `length` numbers each, which must divide their count; `None` if it does
     /// not.
     #[must_use]
@@ -107,11 +155,23 @@ impl FloatBlock {
         divides.then(|| Self::packed(length, numbers))
     }
 
-    /// A block of copies of these lists; `None` if there are none, or they are of several lengths.
+    /// A block of copies of the lists or vectors in these rows, those that are null left out;
+    /// `None` if there are none, or one block cannot hold them.
     #[must_use]
-    pub fn copied<'b>(lists: impl Iterator<Item = Floats<'b>> + Clone) -> Option<Self> {
-        let length = lists.clone().next()?.len();
+    pub fn copied(from: &FloatLists, rows: impl Iterator<Item = usize> + Clone) -> Option<Self> {
+        let some = rows.filter(|row| !from.is_null(*row));
+        let vectors = from.is_vector(some.clone().next()?);
+        if some.clone().any(|row| from.is_vector(row) != vectors) {
+            return None;
+        }
+        let lists = some.filter_map(|row| from.get(row));
+        let first = lists.clone().next()?;
+        let length = first.len();
         if lists.clone().any(|list| list.len() != length) {
+            return None;
+        }
+        let alike = |list| std::mem::discriminant(&list) == std::mem::discriminant(&first);
+        if vectors && !lists.clone().all(alike) {
             return None;
         }
         let numbers = match lists.clone().all(|list| matches!(list, Floats::F32(_))) {
@@ -126,7 +186,7 @@ impl FloatBlock {
             }
             false => Numbers::F64(lists.flat_map(Floats::to_f64).collect()),
         };
-        Some(Self { length, numbers })
+        Some(Self { length, numbers, vectors })
     }
 
     fn packed(length: usize, all: Vec<f64>) -> Self {
@@ -135,7 +195,7 @@ impl FloatBlock {
             true => Numbers::F32(all.iter().map(|x| *x as f32).collect()),
             false => Numbers::F64(all.into()),
         };
-        Self { length, numbers }
+        Self { length, numbers, vectors: false }
     }
 
     /// A block of lists of `length` numbers each, which must divide their count; `None` if it does
@@ -143,14 +203,22 @@ impl FloatBlock {
     #[must_use]
     pub fn of_f32(length: usize, numbers: Vec<f32>) -> Option<Self> {
         let divides = length > 0 && numbers.len().is_multiple_of(length);
-        divides.then(|| Self { length, numbers: Numbers::F32(numbers.into()) })
+        let numbers = Numbers::F32(numbers.into());
+        divides.then_some(Self { length, numbers, vectors: false })
     }
 
     /// As [`of_f32`](Self::of_f32), of 64 bits each.
     #[must_use]
     pub fn of_f64(length: usize, numbers: Vec<f64>) -> Option<Self> {
         let divides = length > 0 && numbers.len().is_multiple_of(length);
-        divides.then(|| Self { length, numbers: Numbers::F64(numbers.into()) })
+        let numbers = Numbers::F64(numbers.into());
+        divides.then_some(Self { length, numbers, vectors: false })
+    }
+
+    /// True if these are vectors, and no lists.
+    #[must_use]
+    pub const fn is_of_vectors(&self) -> bool {
+        self.vectors
     }
 
     /// Numbers of each list.
@@ -188,6 +256,20 @@ impl FloatBlock {
         }
     }
 
+    /// One list or vector as a value.
+    ///
+    /// # Panics
+    /// If there is no such list.
+    #[must_use]
+    pub fn value(&self, at: usize) -> Value {
+        let numbers = self.list(at);
+        if !self.vectors {
+            return numbers.to_value();
+        }
+        let vector = numbers.to_vector();
+        Value::from(vector.expect("INVARIANT: a block of vectors has valid ones"))
+    }
+
     /// Heap bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
@@ -198,8 +280,8 @@ impl FloatBlock {
     }
 }
 
-/// Lists of floats of many rows, of which some may be null. The numbers stay in the blocks they
-/// come from, which are storage's: nothing of them is copied.
+/// Lists or vectors of floats of many rows, of which some may be null. The numbers stay in the
+/// blocks they come from, which are storage's: nothing of them is copied.
 ///
 /// *Invariant*: every place that is not null names a block, and a list in it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -253,7 +335,15 @@ impl FloatLists {
     /// The list in a row, or null, as a value.
     #[must_use]
     pub fn value(&self, row: usize) -> Value {
-        self.get(row).map_or(Value::Null, Floats::to_value)
+        let Some((block, list)) = self.places.get(row) else { return Value::Null };
+        self.blocks[block as usize].value(list as usize)
+    }
+
+    /// True if what is in a row is a vector; null is none.
+    #[must_use]
+    pub fn is_vector(&self, row: usize) -> bool {
+        let place = self.places.get(row);
+        place.is_some_and(|(block, _)| self.blocks[block as usize].vectors)
     }
 
     /// The number of a block from which rows come, which is often the last one.
@@ -298,14 +388,15 @@ impl FloatLists {
         self.places.extend(other.places.iter().map(|place| place.map(moved)));
     }
 
-    /// Appends a list; false, and nothing is, if it is no list of floats.
+    /// Appends a list or vector; false, and nothing is, if it is none of floats.
     pub(super) fn push(&mut self, list: &Value) -> bool {
         let Some(block) = FloatBlock::of(std::iter::once(list)) else { return false };
         self.extend(&Arc::new(block), std::iter::once(Some(0)));
         true
     }
 
-    /// Replaces the list in a row; false, and nothing is, if what comes is no list of floats.
+    /// Replaces what is in a row; false, and nothing is, if what comes is no list or vector of
+    /// floats.
     pub(super) fn set(&mut self, row: usize, list: &Value) -> bool {
         let Some(block) = FloatBlock::of(std::iter::once(list)) else { return false };
         let number = self.number_of(&Arc::new(block));
@@ -317,7 +408,7 @@ impl FloatLists {
         self.places.set(row, None);
     }
 
-    /// The same rows, if every value is null or a list of floats.
+    /// The same rows, if every value is null or a list or vector of floats.
     pub(super) fn of(values: &[Value]) -> Option<Self> {
         let mut all = Self::default();
         for value in values {
@@ -376,7 +467,13 @@ impl FloatLists {
 
     /// Bytes of the lists once each is a value.
     pub(super) fn value_bytes(&self) -> usize {
-        let list = |row| self.get(row).map_or(0, |list| list.len() * size_of::<Value>() + 16);
+        let list = |row| {
+            let vector = self.is_vector(row);
+            self.get(row).map_or(0, |list| match vector {
+                true => list.bytes() + size_of::<Vector>() + 16,
+                false => list.len() * size_of::<Value>() + 16,
+            })
+        };
         (0..self.len()).map(list).sum()
     }
 }

@@ -8,13 +8,14 @@
 //!          ├─ Texts                                   shared with storage, null is no pointer
 //!          ├─ Packed                                  texts behind each other, if asked for
 //!          ├─ Same                                    one value for all rows, null for example
-//!          ├─ FloatLists                              embeddings for example, shared with storage
+//!          ├─ FloatLists                              lists and vectors, shared with storage
 //!          ├─ Maps                                    the rows of a table, key by key
 //!          └─ Values                                  anything else, and mixtures
 //! ```
 //!
-//! Byte strings, temporal values, points, other lists and maps are in [`Column::Values`]: storage
-//! holds them as values, too, so that a type of their own would be one more copy.
+//! Byte strings, temporal values, points, other lists, vectors and maps are in
+//! [`Column::Values`]: storage holds them as values, too, so that a type of their own would be one
+//! more copy.
 //!
 //! *Rows that are appended one after the other give the type*: a column of one type stays of it as
 //! long as what comes is of that type or null, and becomes [`Column::Values`] otherwise. Nulls

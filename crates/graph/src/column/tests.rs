@@ -4,6 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::EdgeTypeId;
+use crate::value::{CoordinateType, Vector};
 
 /// Values of a few types, so that columns of one type are as frequent as mixtures.
 fn value(kind: u8, n: i64) -> Value {
@@ -23,12 +24,21 @@ fn value(kind: u8, n: i64) -> Value {
         }),
         7 => Value::list([Value::Int(n)]),
         8 => Value::list([n as f64 / 2.0, -0.0]),
+        9 => vector(CoordinateType::F32, &[n.into(), 0.1.into()]),
+        10 => vector(
+            CoordinateType::ALL[n.unsigned_abs() as usize % 6],
+            &vec![n.into(); 1 + n.unsigned_abs() as usize % 2],
+        ),
         _ => Value::list(vec![n as f64 / 3.0; n.unsigned_abs() as usize % 3]),
     }
 }
 
+fn vector(ty: CoordinateType, numbers: &[Value]) -> Value {
+    Vector::of_values(ty, numbers).unwrap().into()
+}
+
 /// Kinds of [`value`].
-const KINDS: u8 = 10;
+const KINDS: u8 = 12;
 
 /// A column of these values, with lists of floats in blocks if all of them are such.
 fn column_of(values: Vec<Value>) -> Column {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Time, Value, ValueMap,
+    Date, DateTime, Duration, LocalDateTime, LocalTime, Path, Point, Time, Value, ValueMap, Vector,
 };
 use crate::ids::{EdgeId, VertexId};
 
@@ -72,6 +72,7 @@ from! {
     DateTime => |x| Self::DateTime(Arc::new(x));
     Duration => |x| Self::Duration(Arc::new(x));
     Point => |x| Self::Point(Arc::new(x));
+    Vector => |x| Self::Vector(Arc::new(x));
     VertexId => |x| Self::Vertex(x);
     EdgeId => |x| Self::Edge(Arc::new(x));
     Path => |x| Self::Path(Arc::new(x));

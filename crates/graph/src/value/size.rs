@@ -35,6 +35,7 @@ pub fn heap_bytes_of(values: &[Value]) -> usize {
             (Value::String(a), Value::String(b)) => Arc::ptr_eq(a, b),
             (Value::List(a), Value::List(b)) => Arc::ptr_eq(a, b),
             (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
+            (Value::Vector(a), Value::Vector(b)) => Arc::ptr_eq(a, b),
             _ => false,
         };
         if !shared {
@@ -71,6 +72,7 @@ fn bytes(value: &Value, left: &mut usize) -> usize {
         Value::DateTime(at) => size_of_val(&**at) + at.zone().map_or(0, str::len),
         Value::Duration(duration) => size_of_val(&**duration),
         Value::Point(point) => size_of_val(&**point),
+        Value::Vector(vector) => size_of_val(&**vector) + vector.bytes(),
         Value::Edge(edge) => size_of_val(&**edge),
         Value::Path(path) => {
             size_of_val(&**path) + size_of_val(path.vertices()) + size_of_val(path.edges())

@@ -3,7 +3,7 @@
 // Rows of results, read from bytes. The format is described in src/codec.
 
 const temporal = require('./temporal.js');
-const { Node, Relationship, Path, Point } = require('./graph.js');
+const { Node, Relationship, Path, Point, Vector, COORDINATES } = require('./graph.js');
 
 const NULL_TEXT = 0xffffffff;
 /** Texts up to this length are cut out of a longer one; V8 copies those. */
@@ -182,6 +182,15 @@ class Reader {
     return new Point(x, y, count === 3 ? this.f64() : null, srid);
   }
 
+  vector() {
+    const [, of] = COORDINATES[this.u8()];
+    const length = this.u32();
+    this.at += length;
+    // A copy, which is aligned.
+    const bytes = new Uint8Array(this.bytes.subarray(this.at - length, this.at));
+    return new Vector(new of(bytes.buffer, 0, length / of.BYTES_PER_ELEMENT));
+  }
+
   value() {
     const tag = this.u8();
     switch (tag) {
@@ -211,6 +220,8 @@ class Reader {
         return this.map();
       case 16:
         return this.point();
+      case 20:
+        return this.vector();
       case 17:
         return this.node();
       case 18:

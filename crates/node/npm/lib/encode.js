@@ -4,7 +4,7 @@
 
 const { types } = require('node:util');
 const temporal = require('./temporal.js');
-const { Node, Relationship, Path, Point, Float } = require('./graph.js');
+const { Node, Relationship, Path, Point, Vector, COORDINATES, Float } = require('./graph.js');
 
 const DEPTH_MAX = 200;
 const INT_MIN = -(2n ** 63n);
@@ -173,6 +173,7 @@ class Encoder {
       this.out.byte(5);
       this.out.f64(value.value);
     } else if (value instanceof Point) this.point(value);
+    else if (value instanceof Vector) this.vector(value);
     else if (types.isBoxedPrimitive(value)) this.value(value.valueOf());
     else this.plain(value);
   }
@@ -310,6 +311,17 @@ class Encoder {
     const all = value.z === null ? [value.x, value.y] : [value.x, value.y, value.z];
     out.byte(all.length);
     all.forEach((at) => out.f64(at));
+  }
+
+  vector({ coordinates }) {
+    const { out } = this;
+    out.byte(20);
+    out.byte(COORDINATES.findIndex(([, of]) => coordinates instanceof of));
+    const { buffer, byteOffset, byteLength } = coordinates;
+    out.u32(byteLength);
+    out.room(byteLength);
+    Buffer.from(buffer, byteOffset, byteLength).copy(out.bytes, out.at);
+    out.at += byteLength;
   }
 }
 

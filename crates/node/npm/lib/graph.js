@@ -71,6 +71,40 @@ class Point {
   }
 }
 
+/** Typed arrays of the coordinates of vectors, by the number of their type. */
+const COORDINATES = [
+  ['INTEGER8', Int8Array],
+  ['INTEGER16', Int16Array],
+  ['INTEGER32', Int32Array],
+  ['INTEGER', BigInt64Array],
+  ['FLOAT32', Float32Array],
+  ['FLOAT', Float64Array],
+];
+
+/** A vector: numbers of one type, as a typed array of it. */
+class Vector {
+  constructor(coordinates) {
+    if (!COORDINATES.some(([, of]) => coordinates instanceof of)) {
+      throw new TypeError('a Vector is made of a typed array of signed integers or floats');
+    }
+    this.coordinates = coordinates;
+  }
+
+  /** The type of the coordinates, as Cypher names it. */
+  get coordinateType() {
+    return COORDINATES.find(([, of]) => this.coordinates instanceof of)[0];
+  }
+
+  /** Number of coordinates. */
+  get dimension() {
+    return this.coordinates.length;
+  }
+
+  [INSPECT]() {
+    return `Vector([${this.coordinates.join(', ')}], ${this.coordinateType})`;
+  }
+}
+
 /** A number that is a FLOAT as a parameter although it is whole. */
 class Float {
   constructor(value) {
@@ -83,4 +117,4 @@ class Float {
   }
 }
 
-module.exports = { Node, Relationship, Path, Point, Float };
+module.exports = { Node, Relationship, Path, Point, Vector, COORDINATES, Float };

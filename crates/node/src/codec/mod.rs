@@ -51,4 +51,5 @@ mod tag {
     pub(super) const NODE: u8 = 17;
     pub(super) const RELATIONSHIP: u8 = 18;
     pub(super) const PATH: u8 = 19;
+    pub(super) const VECTOR: u8 = 20;
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use telar_db::value::{
-    self, Date, DateTime, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset,
+    self, ByteOrder, CoordinateType, Date, DateTime, LocalDateTime, LocalTime, Point, Srid, Time,
+    UtcOffset, Vector,
 };
 use telar_db::{Value, ValueMap};
 
@@ -158,6 +159,14 @@ impl<'b> Reader<'b> {
                 Value::Duration(duration.map_err(wrong)?.into())
             }
             tag::POINT => Value::Point(self.point()?.into()),
+            tag::VECTOR => {
+                let [number] = self.array()?;
+                let ty = CoordinateType::from_number(number);
+                let ty = ty.ok_or_else(|| wrong("a vector of coordinates of no type"))?;
+                let length = self.length()?;
+                let bytes = self.take(length)?;
+                Value::from(Vector::of_bytes(ty, bytes, ByteOrder::Little).map_err(wrong)?)
+            }
             other => return Err(wrong(format!("no value has the tag {other}"))),
         })
     }

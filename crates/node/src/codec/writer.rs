@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use telar_db::query::{self, Columns};
-use telar_db::value::{DateTime, LocalDateTime};
+use telar_db::value::{ByteOrder, DateTime, LocalDateTime};
 use telar_db::{EdgeId, Value, ValueMap, VertexId, value};
 
 use super::tag;
@@ -231,6 +231,12 @@ impl<'c> Writer<'c> {
                 self.out.extend(point.srid().get().to_le_bytes());
                 self.byte(point.coordinates().len() as u8);
                 point.coordinates().iter().for_each(|c| self.float(*c));
+            }
+            Value::Vector(vector) => {
+                self.byte(tag::VECTOR);
+                self.byte(vector.coordinate_type().number());
+                self.length(vector.bytes());
+                vector.put_bytes(ByteOrder::Little, &mut self.out);
             }
             other => unreachable!("INVARIANT: {} is written elsewhere", other.type_name()),
         }

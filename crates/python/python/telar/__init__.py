@@ -46,6 +46,7 @@ from ._telar import (
     Token,
     Transaction,
     UnknownOutcomeError,
+    Vector,
     __version__,
     open,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "Token",
     "Transaction",
     "UnknownOutcomeError",
+    "Vector",
     "__version__",
     "from_networkx",
     "open",

@@ -134,14 +134,23 @@ impl Binder<'_> {
     fn property_type(&self, of: &TypeExpr) -> Result<PropertyType, QueryError> {
         let parsed: Result<ValueType, _> = of.span.text(self.source).parse();
         let ty = parsed.map_err(|e| self.syntax("InvalidType", format!("{e}"), of.span))?;
+        if let Some(vectors) = ty.of_vectors() {
+            return Ok(vectors);
+        }
+        if ty.to_string().starts_with("VECTOR") {
+            let message = "Property type constraints for vectors need to define both coordinate \
+                           type and dimension.";
+            return Err(self.syntax("InvalidType", message, of.span));
+        }
         let name = match ty.to_string() {
             list if list == "LIST<ANY>" => "LIST".to_owned(),
             name => name,
         };
         PropertyType::ALL.iter().copied().find(|ty| ty.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = PropertyType::ALL.iter().map(|ty| ty.name()).collect();
+            let names: Vec<_> = PropertyType::ALL.iter().map(|ty| ty.name()).collect();
             let message = format!(
-                "a constraint of type {name} is not supported; there are {} (LIST is LIST<ANY>)",
+                "a constraint of type {name} is not supported; there are {}, VECTOR<type>(dimension) (LIST is \
+                 LIST<ANY>)",
                 names.join(", ")
             );
             self.unsupported(&message, of.span)

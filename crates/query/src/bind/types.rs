@@ -18,15 +18,15 @@ use crate::{aggregate, function};
 /// A set of types, and what the elements of its lists may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypeSet {
-    own: u16,
-    elements: u16,
+    own: u32,
+    elements: u32,
 }
 
 /// Most elements of a list that are looked at: more make it a list of anything.
 const ELEMENTS_MAX: usize = 64;
 
 /// TypeSet in the order of their bits, as messages name them.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 17] = [
     "BOOLEAN",
     "INTEGER",
     "FLOAT",
@@ -43,14 +43,18 @@ const NAMES: [&str; 16] = [
     "LOCAL TIME",
     "ZONED DATETIME",
     "LOCAL DATETIME",
+    "VECTOR",
 ];
+
+/// The bits of all types.
+const ALL: u32 = (1 << NAMES.len()) - 1;
 
 impl TypeSet {
     pub(crate) const BOOL: Self = Self::bit(0);
     pub(crate) const INT: Self = Self::bit(1);
     pub(crate) const FLOAT: Self = Self::bit(2);
     pub(crate) const STRING: Self = Self::bit(3);
-    pub(crate) const LIST: Self = Self { own: 1 << 4, elements: u16::MAX };
+    pub(crate) const LIST: Self = Self { own: 1 << 4, elements: ALL };
     pub(crate) const MAP: Self = Self::bit(5);
     pub(crate) const NODE: Self = Self::bit(6);
     pub(crate) const RELATIONSHIP: Self = Self::bit(7);
@@ -59,17 +63,18 @@ impl TypeSet {
     pub(crate) const DURATION: Self = Self::bit(10);
     /// Dates and times.
     pub(crate) const INSTANT: Self = Self { own: 0b1_1111 << 11, elements: 0 };
+    pub(crate) const VECTOR: Self = Self::bit(16);
     pub(crate) const NUMBER: Self = Self::INT.or(Self::FLOAT);
     pub(crate) const ENTITY: Self = Self::NODE.or(Self::RELATIONSHIP);
     /// Types with entries: maps, nodes and relationships.
     pub(crate) const KEYED: Self = Self::ENTITY.or(Self::MAP);
-    pub(crate) const ANY: Self = Self { own: u16::MAX, elements: u16::MAX };
+    pub(crate) const ANY: Self = Self { own: ALL, elements: ALL };
     /// No type: of which a set is begun.
     const NONE: Self = Self { own: 0, elements: 0 };
     /// Types that can be stored.
-    const PROPERTY: Self = Self { own: !(Self::KEYED.own | Self::PATH.own), elements: u16::MAX };
+    const PROPERTY: Self = Self { own: ALL & !(Self::KEYED.own | Self::PATH.own), elements: ALL };
 
-    const fn bit(at: u16) -> Self {
+    const fn bit(at: u32) -> Self {
         Self { own: 1 << at, elements: 0 }
     }
 
@@ -89,8 +94,8 @@ impl TypeSet {
     /// The types of the elements of such a value, if it is a list.
     pub(crate) const fn element(self) -> Self {
         // What the lists inside of lists hold is not known.
-        let own = if self.elements == 0 { u16::MAX } else { self.elements };
-        Self { own, elements: u16::MAX }
+        let own = if self.elements == 0 { ALL } else { self.elements };
+        Self { own, elements: ALL }
     }
 
     /// The types of the rows that `UNWIND` makes of such a value: anything but a list is a list of
@@ -114,7 +119,7 @@ impl TypeSet {
             Kind::String => Self::STRING,
             Kind::List => Self::LIST,
             Kind::Map => Self::MAP,
-            Kind::Other => Self::POINT.or(Self::DURATION).or(Self::INSTANT),
+            Kind::Other => Self::POINT.or(Self::DURATION).or(Self::INSTANT).or(Self::VECTOR),
         }
     }
 
@@ -132,7 +137,7 @@ impl TypeSet {
                 Some(_) => return Self::ANY,
                 None => match NAMES.iter().position(|known| *known == name) {
                     Some(4) => Self::LIST,
-                    Some(at) => Self::bit(at as u16),
+                    Some(at) => Self::bit(at as u32),
                     None => return Self::ANY,
                 },
             });
@@ -156,7 +161,7 @@ impl TypeSet {
         let mut found = Self::NONE;
         for value in values {
             found = found.or(types(value));
-            if found.own == u16::MAX {
+            if found.own == ALL {
                 break;
             }
         }
@@ -225,7 +230,7 @@ fn computed(left: TypeSet, op: ArithmeticOp, right: TypeSet) -> TypeSet {
     if added && (only(left, TypeSet::LIST) || only(right, TypeSet::LIST)) {
         let elements = |t: TypeSet| if only(t, TypeSet::LIST) { t.elements } else { t.own };
         let (left, right) = (elements(left), elements(right));
-        return TypeSet { elements: if left == right { left } else { u16::MAX }, ..TypeSet::LIST };
+        return TypeSet { elements: if left == right { left } else { ALL }, ..TypeSet::LIST };
     }
     let text = TypeSet::STRING.or(TypeSet::NUMBER);
     if added && only(left, text) && only(right, text) {
@@ -309,26 +314,31 @@ fn wanted(name: &str, at: usize) -> TypeSet {
         ("startnode" | "endnode" | "type", _) => TypeSet::RELATIONSHIP,
         ("labels", _) => TypeSet::NODE,
         ("length" | "nodes" | "relationships", _) => TypeSet::PATH,
+        ("head" | "last" | "tail" | "tobooleanlist" | "tostringlist", _) => TypeSet::LIST,
         (
-            "head"
-            | "last"
-            | "tail"
-            | "tobooleanlist"
-            | "tofloatlist"
+            "tofloatlist"
             | "tointegerlist"
-            | "tostringlist"
             | "vector.similarity.cosine"
             | "vector.similarity.euclidean",
             _,
-        ) => TypeSet::LIST,
+        ) => TypeSet::LIST.or(TypeSet::VECTOR),
+        ("vector", 0) => string.or(TypeSet::LIST),
+        ("vector", 1) => TypeSet::INT,
+        ("vector_distance", 0 | 1) | ("vector_norm" | "vector_dimension_count", 0) => {
+            TypeSet::VECTOR
+        }
         ("isempty", _) => string.or(TypeSet::LIST).or(TypeSet::KEYED),
-        ("reverse" | "size", _) | ("split", 1) => string.or(TypeSet::LIST),
+        ("size", _) => string.or(TypeSet::LIST).or(TypeSet::VECTOR),
+        ("reverse", _) | ("split", 1) => string.or(TypeSet::LIST),
         // Not `range`: openCypher has it fail when it runs.
         ("left" | "right" | "substring", _) => TypeSet::INT,
         ("toboolean", _) => TypeSet::BOOL.or(TypeSet::INT).or(string),
         ("tofloat", _) => num.or(string),
         ("tointeger", _) => num.or(string).or(TypeSet::BOOL).or(TypeSet::LIST),
-        ("tostring", _) => TypeSet { own: TypeSet::PROPERTY.own & !TypeSet::LIST.own, elements: 0 },
+        ("tostring", _) => {
+            let none = TypeSet::LIST.own | TypeSet::VECTOR.own;
+            TypeSet { own: TypeSet::PROPERTY.own & !none, elements: 0 }
+        }
         _ => TypeSet::ANY,
     }
 }
@@ -407,7 +417,7 @@ impl Binder<'_> {
         }
         match wanted {
             TypeSet::NONE => self.fitting(of, texts.or(TypeSet::LIST), object.span),
-            wanted if of.own == u16::MAX => {
+            wanted if of.own == ALL => {
                 debug_assert!(wanted.may_be(TypeSet::INT), "anything may be a list");
                 Ok(())
             }

@@ -121,6 +121,7 @@ fn floats(list: &[Value]) -> Result<Option<Value>, QueryError> {
             (
                 _,
                 Value::List(_)
+                | Value::Vector(_)
                 | Value::Null
                 | Value::Map(_)
                 | Value::Vertex(_)

@@ -41,6 +41,10 @@ pub fn literal(value: &Value) -> String {
         Value::DateTime(v) => call("datetime", v.to_string()),
         Value::Duration(v) => call("duration", v.to_string()),
         Value::Point(v) => v.to_string(),
+        Value::Vector(v) if v.dimension() <= ELEMENTS_MAX => v.to_string(),
+        Value::Vector(v) => {
+            format!("<VECTOR<{}>({})>", v.coordinate_type(), v.dimension())
+        }
         Value::Bytes(bytes) => format!("<{} bytes>", bytes.len()),
         Value::Vertex(_) | Value::Edge(_) | Value::Path(_) => format!("<{}>", value.type_name()),
     }

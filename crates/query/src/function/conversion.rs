@@ -60,9 +60,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     f(
         "toIntegerList",
-        "toIntegerList(input :: LIST<ANY>) :: LIST<INTEGER>",
+        "toIntegerList(input :: LIST<ANY> | VECTOR) :: LIST<INTEGER>",
         "The list of what toIntegerOrNull yields for each element.",
-        |args, _| each("toIntegerList()", to_integer, &args[0]),
+        |args, _| numbers("toIntegerList()", to_integer, &args[0]),
     ),
     f(
         "toFloat",
@@ -78,9 +78,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
     f(
         "toFloatList",
-        "toFloatList(input :: LIST<ANY>) :: LIST<FLOAT>",
+        "toFloatList(input :: LIST<ANY> | VECTOR) :: LIST<FLOAT>",
         "The list of what toFloatOrNull yields for each element.",
-        |args, _| each("toFloatList()", to_float, &args[0]),
+        |args, _| numbers("toFloatList()", to_float, &args[0]),
     ),
     f("toString", "toString(input :: ANY) :: STRING", "The input as text.", |args, _| {
         to_string(&args[0])
@@ -103,6 +103,14 @@ type Conversion = fn(&Value) -> Result<Value, EvalError>;
 
 fn or_null(convert: Conversion, value: &Value) -> Value {
     convert(value).unwrap_or_default()
+}
+
+/// As [`each`], of the coordinates of a vector, too.
+fn numbers(function: &str, convert: Conversion, input: &Value) -> Result<Value, EvalError> {
+    match input {
+        Value::Vector(vector) => each(function, convert, &Value::from(vector.to_values())),
+        list => each(function, convert, list),
+    }
 }
 
 fn each(function: &str, convert: Conversion, list: &Value) -> Result<Value, EvalError> {

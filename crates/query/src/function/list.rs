@@ -86,12 +86,13 @@ pub(super) static FUNCTIONS: &[Function] = &[
         SCALAR,
         (1, 1),
         "size(input :: STRING | LIST<ANY>) :: INTEGER",
-        "The number of elements of a list or characters of a string.",
+        "The number of elements of a list or vector, or of characters of a string.",
         |args, _| match &args[0] {
             Value::List(list) => Ok(Value::Int(list.len() as i64)),
             Value::String(text) => Ok(Value::Int(pieces::characters(text)? as i64)),
             Value::Bytes(bytes) => Ok(Value::Int(bytes.len() as i64)),
-            other => Err(EvalError::argument_type("size()", "a LIST or STRING", other)),
+            Value::Vector(vector) => Ok(Value::Int(vector.dimension() as i64)),
+            other => Err(EvalError::argument_type("size()", "a LIST, STRING or VECTOR", other)),
         },
     ),
     f(

@@ -1,9 +1,15 @@
-//! Similarities and distances of vectors.
+//! Vectors, and their similarities and distances.
 //!
-//! A vector is a list of numbers. Lists of floats that storage has packed
-//! ([`Column::FloatLists`]) are read where they are, without a value for each number: that is how
-//! `vector.similarity.cosine(n.embedding, $vector)` of many nodes is computed at the speed of
-//! memory. Both ways give the same bits ([`telar_graph::vector`]).
+//! Similarities take VECTOR values and lists of numbers alike. Vectors and lists of floats that
+//! storage has packed ([`Column::FloatLists`]) are read where they are, without a value for each
+//! number: that is how `vector.similarity.cosine(n.embedding, $vector)` of many nodes is computed
+//! at the speed of memory. Both ways give the same bits ([`telar_graph::vector`]).
+
+mod construct;
+mod distance;
+
+#[cfg(test)]
+mod tests;
 
 use telar_graph::column::{Column, Floats};
 use telar_graph::{Similarity, Value, vector};
@@ -17,6 +23,8 @@ use crate::watch;
 pub(super) struct Measure {
     /// The function, as errors name it.
     pub(super) function: &'static str,
+    /// Lists are refused.
+    pub(super) vectors_only: bool,
     /// Computes it, of two vectors and the square of the second.
     pub(super) between: fn(Floats<'_>, Of<'_>) -> Result<f64, EvalError>,
 }
@@ -59,9 +67,13 @@ fn centred(mut numbers: Vec<f64>) -> Vec<f64> {
     numbers
 }
 
-/// The numbers of a list.
+/// The numbers of a list or vector.
 fn numbers(function: &str, value: &Value) -> Result<Vec<f64>, EvalError> {
-    args::list(function, value)?.iter().map(|x| args::number(function, x)).collect()
+    match value {
+        Value::Vector(vector) => Ok(vector.to_f64()),
+        Value::List(list) => list.iter().map(|x| args::number(function, x)).collect(),
+        other => Err(EvalError::argument_type(function, "a LIST or VECTOR", other)),
+    }
 }
 
 impl Measure {
@@ -77,9 +89,17 @@ impl Measure {
         )))
     }
 
-    /// The measure of two lists of numbers.
+    /// The numbers of a list, unless vectors only are taken, or of a vector.
+    fn numbers(self, value: &Value) -> Result<Vec<f64>, EvalError> {
+        if self.vectors_only && !matches!(value, Value::Vector(_)) {
+            return Err(EvalError::argument_type(self.function, "a VECTOR", value));
+        }
+        numbers(self.function, value)
+    }
+
+    /// The measure of two lists of numbers or vectors.
     pub(super) fn call(self, args: &[Value]) -> Result<f64, EvalError> {
-        let (a, b) = (numbers(self.function, &args[0])?, numbers(self.function, &args[1])?);
+        let (a, b) = (self.numbers(&args[0])?, self.numbers(&args[1])?);
         self.of(Floats::F64(&a), Of::new(&b))
     }
 
@@ -92,28 +112,33 @@ impl Measure {
             _ => return None,
         };
         // Whichever comes first: neither a sum nor a distance asks for the order.
-        let name = self.function;
         let packed = if let Column::FloatLists(packed) = other { Some(packed) } else { None };
         let all = || {
             let mut constant = None;
             if let Column::Same(value, _) = other
                 && !value.is_null()
+                && (0..rows).any(|row| !lists.is_null(row))
             {
-                constant = Some(numbers(name, value)?);
+                constant = Some(self.numbers(value)?);
             }
             let constant = constant.as_deref().map(Of::new);
             let row = |row: usize| {
                 let Some(list) = lists.get(row) else { return Ok(None) };
                 watch::work(list.len())?;
+                if constant.is_none() && other.is_null(row) {
+                    return Ok(None);
+                }
+                if self.vectors_only && !lists.is_vector(row) {
+                    return self.numbers(&lists.value(row)).map(|_| None);
+                }
                 if let Some(constant) = constant {
                     return self.of(list, constant).map(Some);
                 }
-                if other.is_null(row) {
-                    return Ok(None);
-                }
-                let numbers = match packed.and_then(|packed| packed.get(row)) {
-                    Some(other) => other.to_f64(),
-                    None => numbers(name, &other.get(row))?,
+                let numbers = match packed {
+                    Some(packed) if !self.vectors_only || packed.is_vector(row) => {
+                        packed.get(row).map(Floats::to_f64).unwrap_or_default()
+                    }
+                    _ => self.numbers(&other.get(row))?,
                 };
                 self.of(list, Of::new(&numbers)).map(Some)
             };
@@ -146,7 +171,12 @@ impl Ranked {
         if let Column::FloatLists(lists) = column {
             return self.of(lists.get(row)?);
         }
-        let Value::List(list) = column.get(row) else { return None };
+        let value = column.get(row);
+        let list = match &value {
+            Value::List(list) => list,
+            Value::Vector(vector) => return self.of(Floats::F64(&vector.to_f64())),
+            _ => return None,
+        };
         let number = |value: &Value| match value {
             Value::Float(x) => Some(*x),
             Value::Int(x) => Some(*x as f64),
@@ -183,13 +213,20 @@ impl Ranked {
 /// A function of two vectors.
 macro_rules! measures {
     ($category:literal, $name:literal, $about:expr, $between:expr) => {{
-        const MEASURE: $crate::function::vector::Measure =
-            $crate::function::vector::Measure { function: concat!($name, "()"), between: $between };
+        const MEASURE: $crate::function::vector::Measure = $crate::function::vector::Measure {
+            function: concat!($name, "()"),
+            vectors_only: false,
+            between: $between,
+        };
         $crate::function::Function::new(
             $name,
             $category,
             (2, 2),
-            concat!($name, "(a :: LIST<INTEGER | FLOAT>, b :: LIST<INTEGER | FLOAT>) :: FLOAT"),
+            concat!(
+                $name,
+                "(a :: LIST<INTEGER | FLOAT> | VECTOR, ",
+                "b :: LIST<INTEGER | FLOAT> | VECTOR) :: FLOAT"
+            ),
             $about,
             |args, _| MEASURE.call(args).map(telar_graph::Value::Float),
         )
@@ -223,5 +260,43 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 "vector.similarity.euclidean() expects vectors of finite numbers",
             ))
         }
+    ),
+    Function::new(
+        "vector",
+        "Vector",
+        (3, 3),
+        "vector(vectorValue :: STRING | LIST<INTEGER | FLOAT>, dimension :: INTEGER, \
+         coordinateType :: STRING) :: VECTOR",
+        "The vector of these numbers, which are made to fit the coordinate type.",
+        |args, _| construct::vector(args),
+    ),
+    Function::new(
+        "vector_dimension_count",
+        "Vector",
+        (1, 1),
+        "vector_dimension_count(vector :: VECTOR) :: INTEGER",
+        "The number of coordinates of a vector.",
+        |args, _| match &args[0] {
+            Value::Vector(vector) => Ok(Value::Int(vector.dimension() as i64)),
+            other => Err(EvalError::argument_type("vector_dimension_count()", "a VECTOR", other)),
+        },
+    ),
+    Function::new(
+        "vector_distance",
+        "Vector",
+        (3, 3),
+        "vector_distance(vector1 :: VECTOR, vector2 :: VECTOR, vectorDistanceMetric :: STRING) \
+         :: FLOAT",
+        "The distance of two vectors by a metric: the smaller, the more alike they are.",
+        |args, _| distance::distance(args),
+    )
+    .by_column(distance::distance_column),
+    Function::new(
+        "vector_norm",
+        "Vector",
+        (2, 2),
+        "vector_norm(vector :: VECTOR, vectorDistanceMetric :: STRING) :: FLOAT",
+        "The distance of a vector from the origin by a metric.",
+        |args, _| distance::norm(args),
     ),
 ];

@@ -50,6 +50,7 @@ pub fn slice(list: &Value, from: Option<&Value>, to: Option<&Value>) -> Result<V
     let elements = match list {
         Value::Null => return Ok(Value::Null),
         Value::List(elements) => &**elements,
+        Value::Vector(_) => return Err(EvalError::wrong_type("a LIST before [", "VECTOR")),
         single => std::slice::from_ref(single),
     };
     let length = elements.len() as i128;

@@ -88,6 +88,7 @@ fn type_name(value: &Value) -> &'static str {
         Value::DateTime(_) => "DATE_TIME",
         Value::Duration(_) => "DURATION",
         Value::Point(_) => "POINT",
+        Value::Vector(_) => "VECTOR",
         Value::Map(_) => "MAP",
         _ => "LIST",
     }

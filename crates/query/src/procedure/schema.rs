@@ -109,6 +109,7 @@ fn type_name(value: &Value) -> String {
         Value::DateTime(_) => "DateTime",
         Value::Duration(_) => "Duration",
         Value::Point(_) => "Point",
+        Value::Vector(_) => "Vector",
         Value::Map(_) => "Map",
         _ => "List",
     };

@@ -355,7 +355,7 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
                 Value::list([label]),
                 Value::list(keys),
                 owned.then_some(rule.name.as_str()).into(),
-                ty.into(),
+                ty.map(|ty| Value::from(&*ty)).into(),
                 Value::map::<&str, Value>([]),
                 create_statement(&rule, graph).into(),
             ]

@@ -159,9 +159,17 @@ impl QueryIndex {
         query: &Value,
         (dimensions, similarity): (Option<u16>, Similarity),
     ) -> Result<(Vec<f64>, Vec<f32>), QueryError> {
-        let Value::List(list) = query else {
-            let found = describe(query);
-            return self.fails(&format!("'query' must be a list of numbers, found {found}"));
+        let coordinates;
+        let list = match query {
+            Value::List(list) => &**list,
+            Value::Vector(vector) => {
+                coordinates = vector.to_values();
+                &coordinates
+            }
+            other => {
+                let found = describe(other);
+                return self.fails(&format!("'query' must be a list of numbers, found {found}"));
+            }
         };
         let mut numbers = Vec::with_capacity(list.len());
         for value in list.iter() {

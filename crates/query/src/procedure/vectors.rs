@@ -1,5 +1,5 @@
-//! `db.create.setNodeVectorProperty` and its sibling for relationships: a list of numbers becomes a
-//! property whose numbers have 32 bits, which storage packs.
+//! `db.create.setNodeVectorProperty` and its sibling for relationships: a list of numbers or a
+//! vector becomes a property: a list whose numbers have 32 bits, which storage packs.
 
 use std::sync::Arc;
 
@@ -20,9 +20,18 @@ fn failed(name: &str, message: &str) -> QueryError {
 
 /// The list with numbers of 32 bits, each written as one of 64.
 fn narrowed(name: &str, vector: &Value) -> Result<Value, QueryError> {
-    let Value::List(numbers) = vector else {
-        let found = vector.type_name();
-        return Err(failed(name, &format!("vector must be a LIST of numbers, found {found}")));
+    let coordinates;
+    let numbers = match vector {
+        Value::List(numbers) => &**numbers,
+        Value::Vector(vector) => {
+            coordinates = vector.to_values();
+            &coordinates
+        }
+        other => {
+            let found = other.type_name();
+            let message = format!("vector must be a LIST of numbers or a VECTOR, found {found}");
+            return Err(failed(name, &message));
+        }
     };
     if !(1..=DIMENSIONS_MAX).contains(&numbers.len()) {
         let message =
@@ -82,7 +91,7 @@ const PROCEDURES: [(&str, [&str; 2], &str); 2] = [
 
 pub(super) fn add(procedures: &mut Procedures) {
     for (name, [what, ty], description) in PROCEDURES {
-        let vector = Field::new("vector", "LIST<INTEGER | FLOAT>");
+        let vector = Field::new("vector", "LIST<INTEGER | FLOAT> | VECTOR");
         let fields = vec![Field::new(what, ty), Field::new("key", "STRING"), vector];
         let run = move |call: &mut CallContext<'_>, arguments: &[Value]| {
             set(call, (name, what), arguments).map(|()| known(Rows::new()))

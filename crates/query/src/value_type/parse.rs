@@ -2,16 +2,17 @@
 //!
 //! ```text
 //! type        = alternative { "|" alternative }
-//! alternative = ( list | any | name ) { ["NOT" "NULL" | "!"] ( "LIST" | "ARRAY" ) } [ not null ]
+//! alternative = ( list | any | vector | name ) { ["NOT" "NULL" | "!"] ( "LIST" | "ARRAY" ) } [ not null ]
 //! list        = ( "LIST" | "ARRAY" ) "<" type ">"
+//! vector      = "VECTOR" [ "<" coordinates [ not null ] ">" ] [ "(" dimension ")" ]
 //! any         = "ANY" [ "VALUE" ] "<" type ">"
 //! ```
 
 use std::str::FromStr;
 
-use telar_graph::value::NESTING_MAX;
+use telar_graph::value::{CoordinateType, NESTING_MAX, Vector};
 
-use super::{Alternative, Kind, ValueType};
+use super::{Alternative, Kind, ValueType, VectorType};
 use crate::error::EvalError;
 
 /// Longest text of a type: lists 64 deep, and at the bottom more names than there are types.
@@ -89,9 +90,9 @@ fn tokens(text: &str) -> Option<Vec<String>> {
     let mut rest = text.trim_start();
     while let Some(first) = rest.chars().next() {
         let length = match first {
-            '<' | '>' | '|' | '!' => 1,
-            c if c.is_ascii_alphabetic() => {
-                rest.bytes().take_while(u8::is_ascii_alphabetic).count()
+            '<' | '>' | '|' | '!' | '(' | ')' => 1,
+            c if c.is_ascii_alphanumeric() => {
+                rest.bytes().take_while(u8::is_ascii_alphanumeric).count()
             }
             _ => return None,
         };
@@ -135,6 +136,29 @@ impl Parser {
         self.eat(&[">"]).then_some(inner)
     }
 
+    /// What stands behind `VECTOR`.
+    fn vector(&mut self) -> Option<VectorType> {
+        let mut ty = VectorType { coordinates: None, dimension: None };
+        if self.eat(&["<"]) {
+            let signed = self.eat(&["SIGNED"]);
+            let word = self.tokens.get(self.at)?;
+            let whole = word == "INTEGER" || word == "INT";
+            ty.coordinates = CoordinateType::from_name(word).filter(|_| !signed || whole);
+            ty.coordinates?;
+            self.at += 1;
+            self.not_null();
+            self.eat(&[">"]).then_some(())?;
+        }
+        if self.eat(&["("]) {
+            let dimension: u16 = self.tokens.get(self.at)?.parse().ok()?;
+            Vector::check_dimension(dimension.into()).ok()?;
+            ty.dimension = Some(dimension);
+            self.at += 1;
+            self.eat(&[")"]).then_some(())?;
+        }
+        Some(ty)
+    }
+
     fn not_null(&mut self) -> bool {
         self.eat(&["NOT", "NULL"]) || self.eat(&["!"])
     }
@@ -142,6 +166,8 @@ impl Parser {
     fn alternative(&mut self) -> Option<Vec<Alternative>> {
         let mut found = if self.eat(&["LIST", "<"]) || self.eat(&["ARRAY", "<"]) {
             ValueType::one(Kind::List(self.inner()?), false).alternatives
+        } else if self.eat(&["VECTOR"]) {
+            ValueType::one(Kind::Vector(self.vector()?), false).alternatives
         } else if self.eat(&["ANY", "<"]) || self.eat(&["ANY", "VALUE", "<"]) {
             self.inner()?.alternatives
         } else {

@@ -183,6 +183,7 @@ pub fn units_of(value: &Value) -> usize {
     match value {
         Value::String(text) => 1 + text.len() / BYTES,
         Value::Bytes(bytes) => 1 + bytes.len() / BYTES,
+        Value::Vector(vector) => 1 + vector.bytes() / BYTES,
         // They are read from the graph.
         Value::Vertex(_) | Value::Edge(_) => 16,
         _ => 1,
@@ -203,6 +204,7 @@ pub(crate) fn shallow_bytes(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Bytes(bytes) => bytes.len(),
+        Value::Vector(vector) => vector.bytes(),
         Value::List(list) => size_of_val(&**list),
         _ => size_of::<Value>(),
     }

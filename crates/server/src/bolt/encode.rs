@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use telar_db::query::{QueryError, Rows, watch};
 use telar_db::query::{element_id_of_edge, element_id_of_vertex, number_of_edge};
-use telar_db::value::{DateTime, Path};
+use telar_db::value::{ByteOrder, DateTime, Path};
 use telar_db::{EdgeId, Value, ValueMap, VertexId};
 
 use super::packstream::encode as put;
@@ -70,6 +70,17 @@ impl Encoder<'_> {
                 put::structure(out, kind, 1 + coordinates.len() as u8);
                 put::int(out, i64::from(point.srid().get()));
                 coordinates.iter().for_each(|x| put::float(out, *x));
+            }
+            Value::Vector(vector) if self.dialect.vectors => {
+                put::structure(out, tag::VECTOR, 2);
+                put::bytes(out, &[tag::marker(vector.coordinate_type())]);
+                let mut data = Vec::with_capacity(vector.bytes());
+                vector.put_bytes(ByteOrder::Big, &mut data);
+                put::bytes(out, &data);
+            }
+            Value::Vector(vector) => {
+                put::list(out, vector.dimension());
+                vector.to_values().iter().try_for_each(|number| self.value(out, number))?;
             }
             Value::Vertex(vertex) => self.node(out, *vertex)?,
             Value::Edge(edge) => self.relationship(out, **edge, true)?,

@@ -17,9 +17,9 @@ const MESSAGE_BYTES_MAX: usize = 1 << 16;
 /// # Panics
 /// If the code under test is wrong.
 pub fn message(bytes: &[u8]) {
-    for version in [Version::new(4, 3), Version::new(4, 4), Version::new(5, 8)] {
-        let modern = version.major > 4;
-        let dialect = Dialect { element_ids: modern, utc: modern };
+    for version in [Version::new(4, 3), Version::new(4, 4), Version::new(5, 8), Version::new(6, 0)]
+    {
+        let dialect = Dialect::of(version);
         read(bytes, version, dialect);
         let (mut input, mut message) = (Input::new(), Vec::new());
         for piece in bytes.chunks(7) {

@@ -81,8 +81,7 @@ impl Link {
     ) -> Self {
         wire.io().lock().input.set_budget(budget);
         let limits = Limits { budget, ..Limits::default() };
-        let modern = version.major >= 5;
-        let dialect = Dialect { element_ids: modern, utc: modern };
+        let dialect = Dialect::of(version);
         let (out, message) = (Vec::new(), Vec::new());
         let limit = LOGIN_LIMIT;
         Self { wire, version, dialect, out, message, limit, give_back, limits, message_timeout }

@@ -14,10 +14,10 @@
 //! | `64` | local date and time | seconds since 1970 by the clock, nanoseconds |
 //! | `45` | duration | months, days, seconds, nanoseconds |
 //! | `58`, `59` | point | reference system, two or three coordinates |
-//! | `56` | vector (Bolt 6) | type of its elements, elements |
+//! | `56` | vector (Bolt 6) | marker of the type of its coordinates, their bytes, big-endian |
 //!
 //! Element ids are there since Bolt 5. Bolt 4 has dates and times by the clock, unless both sides
-//! agree on the patch `utc`.
+//! agree on the patch `utc`. Before Bolt 6 a vector is a list of its coordinates.
 
 use std::sync::Arc;
 
@@ -25,12 +25,14 @@ use telar_db::query::budget::SMALL_BYTES;
 use telar_db::query::function::temporal::Zone;
 use telar_db::query::{EvalError, QueryError, watch};
 use telar_db::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid, Time, UtcOffset,
+    ByteOrder, CoordinateType, Date, DateTime, Duration, LocalDateTime, LocalTime, Point, Srid,
+    Time, UtcOffset, Vector,
 };
 use telar_db::{Value, ValueMap, value};
 
 use super::client::Graph;
 use super::packstream::decode::{Item, Malformed, Reader};
+use super::version::Version;
 use crate::dbms::Failure;
 
 pub(crate) const NODE: u8 = b'N';
@@ -48,7 +50,23 @@ pub(crate) const LOCAL_DATE_TIME: u8 = b'd';
 pub(crate) const DURATION: u8 = b'E';
 pub(crate) const POINT_2D: u8 = b'X';
 pub(crate) const POINT_3D: u8 = b'Y';
-const VECTOR: u8 = b'V';
+pub(crate) const VECTOR: u8 = b'V';
+
+/// The markers of the types of coordinates of vectors: those of such numbers in PackStream.
+const COORDINATES: [(CoordinateType, u8); 6] = [
+    (CoordinateType::I8, 0xC8),
+    (CoordinateType::I16, 0xC9),
+    (CoordinateType::I32, 0xCA),
+    (CoordinateType::I64, 0xCB),
+    (CoordinateType::F32, 0xC6),
+    (CoordinateType::F64, 0xC1),
+];
+
+/// The marker of a type of coordinates.
+pub(crate) fn marker(ty: CoordinateType) -> u8 {
+    let found = COORDINATES.iter().find(|(of, _)| *of == ty);
+    found.map_or(0, |(_, marker)| *marker)
+}
 
 /// What differs between versions in how values are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +75,16 @@ pub(crate) struct Dialect {
     pub(crate) element_ids: bool,
     /// Dates and times count from 1970 UTC.
     pub(crate) utc: bool,
+    /// Vectors have a structure.
+    pub(crate) vectors: bool,
+}
+
+impl Dialect {
+    /// What a version has.
+    pub(crate) const fn of(version: Version) -> Self {
+        let modern = version.major >= 5;
+        Self { element_ids: modern, utc: modern, vectors: version.major >= 6 }
+    }
 }
 
 /// Why a value cannot be had.
@@ -230,12 +258,13 @@ impl<'b> Decoder<'b> {
             TIME | LOCAL_DATE_TIME => 2,
             DATE_TIME | DATE_TIME_ZONE if utc => 3,
             CLOCK_DATE_TIME | CLOCK_DATE_TIME_ZONE if !utc => 3,
+            VECTOR if self.dialect.vectors => 2,
             POINT_2D => 3,
             DURATION | POINT_3D => 4,
+            VECTOR => return Err(no_parameter("Vector")),
             NODE => return Err(no_parameter("Node")),
             RELATIONSHIP | UNBOUND_RELATIONSHIP => return Err(no_parameter("Relationship")),
             PATH => return Err(no_parameter("Path")),
-            VECTOR => return Err(no_parameter("Vector")),
             _ => return Err(unacceptable(format!("no value has the structure tag 0x{tag:02X}"))),
         };
         if fields != expected {
@@ -261,8 +290,27 @@ impl<'b> Decoder<'b> {
                 let coordinates = (1..fields).map(|_| self.float()).collect::<Result<Vec<_>, _>>();
                 Value::Point(Arc::new(Point::new(srid, &coordinates?).map_err(no_such)?))
             }
+            VECTOR => Value::Vector(Arc::new(self.vector()?)),
             _ => Value::DateTime(Arc::new(self.date_time(tag)?)),
         })
+    }
+
+    fn bytes(&mut self) -> Result<&'b [u8], Refusal> {
+        match self.reader.item()? {
+            Item::Bytes(value) => Ok(value),
+            _ => Err(self.reader.malformed("a field of a structure that is no byte string").into()),
+        }
+    }
+
+    fn vector(&mut self) -> Result<Vector, Refusal> {
+        let (marker, data) = (self.bytes()?, self.bytes()?);
+        let ty = COORDINATES.iter().find(|(_, of)| [*of] == marker).map(|(ty, _)| *ty);
+        let ty = ty.ok_or_else(|| unacceptable("a vector with coordinates of an unknown type"))?;
+        if !data.len().is_multiple_of(ty.bytes()) {
+            return Err(unacceptable("a vector whose last coordinate is cut off"));
+        }
+        self.hold(data.len() + SHARED_BYTES)?;
+        Vector::of_bytes(ty, data, ByteOrder::Big).map_err(no_such)
     }
 
     fn local_time(&mut self) -> Result<LocalTime, Refusal> {

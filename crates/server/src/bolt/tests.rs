@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use telar_db::value::{
-    Date, DateTime, Duration, LocalDateTime, LocalTime, NESTING_MAX, Point, Srid, Time, UtcOffset,
+    CoordinateType, Date, DateTime, Duration, LocalDateTime, LocalTime, NESTING_MAX, Point, Srid,
+    Time, UtcOffset, Vector,
 };
 use telar_db::{Value, ValueMap};
 
@@ -18,8 +19,9 @@ use super::version::Version;
 #[expect(dead_code, reason = "other crates use the rest")]
 mod arbitrary;
 
-const UTC: Dialect = Dialect { element_ids: true, utc: true };
-const CLOCK: Dialect = Dialect { element_ids: false, utc: false };
+const UTC: Dialect = Dialect::of(Version::new(6, 0));
+const CLOCK: Dialect = Dialect::of(Version::new(4, 3));
+const FIVE: Dialect = Dialect::of(Version::new(5, 8));
 const MEMORY: usize = 1 << 20;
 
 fn encoded(value: &Value, dialect: Dialect) -> Vec<u8> {
@@ -108,6 +110,55 @@ fn values_have_the_bytes_that_drivers_expect() {
 }
 
 #[test]
+fn vectors_have_a_structure_since_bolt_6() {
+    let vector = |ty, numbers: &[i64]| {
+        let numbers: Vec<Value> = numbers.iter().map(|x| Value::Int(*x)).collect();
+        Value::from(Vector::of_values(ty, &numbers).unwrap())
+    };
+    let cases: [(CoordinateType, u8, &[u8]); 6] = [
+        (CoordinateType::I8, 0xC8, &[1, 0xFE]),
+        (CoordinateType::I16, 0xC9, &[0, 1, 0xFF, 0xFE]),
+        (CoordinateType::I32, 0xCA, &[0, 0, 0, 1, 0xFF, 0xFF, 0xFF, 0xFE]),
+        (
+            CoordinateType::I64,
+            0xCB,
+            &[0, 0, 0, 0, 0, 0, 0, 1, 255, 255, 255, 255, 255, 255, 255, 254],
+        ),
+        (CoordinateType::F32, 0xC6, &[0x3F, 0x80, 0, 0, 0xC0, 0, 0, 0]),
+        (CoordinateType::F64, 0xC1, &[0x3F, 0xF0, 0, 0, 0, 0, 0, 0, 0xC0, 0, 0, 0, 0, 0, 0, 0]),
+    ];
+    let structure = |marker: &[u8], data: &[u8]| {
+        let mut bytes = Vec::new();
+        put::structure(&mut bytes, b'V', 2);
+        put::bytes(&mut bytes, marker);
+        put::bytes(&mut bytes, data);
+        bytes
+    };
+    for (ty, marker, data) in cases {
+        let value = vector(ty, &[1, -2]);
+        let bytes = structure(&[marker], data);
+        assert_eq!(encoded(&value, UTC), bytes, "{ty}");
+        assert_eq!(decoded(&bytes, UTC), Ok(value.clone()));
+        // A list before.
+        let Value::Vector(of) = &value else { panic!("a vector") };
+        assert_eq!(encoded(&value, FIVE), encoded(&Value::from(of.to_values()), FIVE));
+        assert!(matches!(decoded(&bytes, FIVE), Err(Refusal::Unacceptable(_))));
+    }
+    for (marker, data) in [
+        (&[0xC6][..], &[][..]),
+        (&[0xC6], &[0x3F, 0x80, 0]),
+        (&[0xC6], &[0x7F, 0xC0, 0, 0]),
+        (&[0xC7], &[1]),
+        (&[], &[1]),
+        (&[0xC8, 0xC8], &[1]),
+        (&[0xC8], &[1; 4097]),
+    ] {
+        let found = decoded(&structure(marker, data), UTC);
+        assert!(matches!(found, Err(Refusal::Unacceptable(_))), "{marker:?} {found:?}");
+    }
+}
+
+#[test]
 fn the_ends_of_time_can_be_sent() {
     for date in [Date::MIN, Date::MAX] {
         for time in [LocalTime::MIDNIGHT, LocalTime::MAX] {
@@ -147,7 +198,7 @@ fn what_is_no_value_is_refused_and_the_message_understood() {
     assert!(code == argument && message.contains("\"Mars/Olympus\" is not a known time zone"));
 
     let of_type = "Neo.ClientError.Statement.TypeError";
-    for (tag, name) in [(b'N', "Node"), (b'R', "Relationship"), (b'P', "Path"), (b'V', "Vector")] {
+    for (tag, name) in [(b'N', "Node"), (b'R', "Relationship"), (b'P', "Path")] {
         let message = format!("{name} values cannot be used as parameters");
         assert_eq!(refused(&structure(tag, &[1])), (of_type, message));
     }

@@ -65,10 +65,18 @@ fn fingerprint(numbers: &[f32]) -> u64 {
 }
 
 impl Vectors {
-    /// The numbers of a value that the index holds: a list of so many numbers, finite as those of
-    /// 32 bits, and not all 0 where angles are compared.
+    /// The numbers of a value that the index holds: a list or vector of so many numbers, finite as
+    /// those of 32 bits, and not all 0 where angles are compared.
     fn numbers(self, value: &Value) -> Option<Vec<f32>> {
-        let Value::List(list) = value else { return None };
+        let coordinates;
+        let list = match value {
+            Value::List(list) => &**list,
+            Value::Vector(vector) => {
+                coordinates = vector.to_values();
+                &coordinates
+            }
+            _ => return None,
+        };
         let wanted = self.dimensions.map_or(1..=DIMENSIONS_MAX, |n| n.into()..=n.into());
         if !wanted.contains(&list.len()) {
             return None;
@@ -96,7 +104,22 @@ impl Vectors {
 
 #[cfg(test)]
 mod tests {
+    use telar_graph::value::{CoordinateType, Vector};
+
     use super::*;
+
+    /// A vector has the key of the list of its numbers.
+    #[test]
+    fn vectors_are_held_as_lists_are() {
+        let any = Vectors { metric: Metric::Cosine, dimensions: Some(2) };
+        let list = [Value::Int(1), Value::Int(-3)];
+        for ty in CoordinateType::ALL {
+            let vector = Value::from(Vector::of_values(*ty, &list).unwrap());
+            assert_eq!(any.key(&vector), any.key(&Value::list(list.clone())), "{ty}");
+            let other = Value::from(Vector::of_values(*ty, &list[..1]).unwrap());
+            assert_eq!(any.key(&other), None, "{ty}");
+        }
+    }
 
     #[test]
     fn keys_say_which_vector() {

@@ -12,6 +12,16 @@ from . import _installed
 
 time = _installed.module("time")
 spatial = _installed.module("spatial")
+# There since version 6 of the driver.
+vector = _installed.module("vector")
+_COORDINATES = {
+    "INTEGER8": "i8",
+    "INTEGER16": "i16",
+    "INTEGER32": "i32",
+    "INTEGER": "i64",
+    "FLOAT32": "f32",
+    "FLOAT": "f64",
+}
 _FLAT = {7203: 2, 9157: 3}
 
 
@@ -70,6 +80,10 @@ def to_driver(value):
     if spatial is not None and isinstance(value, telar.Point):
         of = spatial.CartesianPoint if value.srid in _FLAT else spatial.WGS84Point
         return of((value.x, value.y) if value.z is None else (value.x, value.y, value.z))
+    if isinstance(value, telar.Vector):
+        if vector is None:
+            return value.to_list()
+        return vector.Vector(value.to_list(), _COORDINATES[value.coordinate_type])
     return value
 
 
@@ -94,6 +108,9 @@ def to_telar(value):
         if _is(value, spatial, "Point"):
             return telar.Point(*value, srid=value.srid)
         return [to_telar(element) for element in value]
+    if _is(value, vector, "Vector"):
+        names = {dtype: name for name, dtype in _COORDINATES.items()}
+        return telar.Vector(value.to_native(), names[value.dtype])
     if _is(value, time, "Date"):
         return telar.Temporal("DATE", value.iso_format())
     if _is(value, time, "Time"):

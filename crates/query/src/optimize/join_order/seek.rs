@@ -332,7 +332,7 @@ fn yields(e: &Expr, ty: PropertyType) -> bool {
     match e {
         Expr::Const(value) => ty.admits(value),
         Expr::Param(_) => true,
-        Expr::Function(f, _) => f.signature.rsplit(":: ").next() == Some(ty.name()),
+        Expr::Function(f, _) => f.signature.rsplit(":: ").next() == Some(&*ty.name()),
         _ => false,
     }
 }

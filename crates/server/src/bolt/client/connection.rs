@@ -237,8 +237,7 @@ impl Connection {
         mut each: Option<&mut Piece<'_>>,
     ) -> Result<Answer, Ended> {
         let Pulls { rows_at_once, only_first } = pulls;
-        let modern = self.version.major >= 5;
-        let dialect = Dialect { element_ids: modern, utc: modern };
+        let dialect = Dialect::of(self.version);
         let mut out = Vec::new();
         request(&mut out, tag::RUN, 3, |out| {
             put::string(out, text);
@@ -389,8 +388,7 @@ impl Connection {
                 Refusal::Malformed(found) => lost(format!("byte {}: {}", found.at, found.what)),
                 Refusal::Unacceptable(failure) => lost(failure.message),
             };
-            let dialect =
-                rows.as_ref().map_or(Dialect { element_ids: true, utc: true }, |r| r.dialect);
+            let dialect = rows.as_ref().map_or(Dialect::of(Version::new(6, 0)), |r| r.dialect);
             let mut from = Decoder::new(&self.message, dialect, usize::MAX);
             let tag = match from.reader.item().map_err(|e| broken(e.into()))? {
                 Item::Structure { tag, .. } => tag,

@@ -51,6 +51,7 @@ pub(crate) fn plain(value: &Value) -> String {
         Value::LocalDateTime(x) => x.to_string(),
         Value::DateTime(x) => x.to_string(),
         Value::Duration(x) => x.to_string(),
+        Value::Vector(x) => x.to_string(),
         Value::Point(x) => {
             let coordinates: Vec<String> =
                 x.coordinates().iter().map(|c| format!("{c:?}")).collect();

@@ -1,5 +1,6 @@
 package behaviours;
 
+import static behaviours.Behaviour.IS_TELAR;
 import static behaviours.Behaviour.behaviour;
 import static behaviours.Behaviour.driver;
 import static behaviours.Behaviour.equal;
@@ -200,6 +201,11 @@ final class Values {
             made(session, "point({x: 1, y: 2, z: 3})", org.neo4j.driver.Values.point(9157, 1, 2, 3));
             made(session, "point({longitude: 1, latitude: 2})", point(4326, 1, 2));
             made(session, "point({longitude: 1, latitude: 2, height: 3})", org.neo4j.driver.Values.point(4979, 1, 2, 3));
+        });
+        inSession("vectors", session -> {
+            if (!IS_TELAR) return; // The vectors of Neo4j are those of its block format.
+            made(session, "vector([1, -2], 2, INT8)", List.of(1, -2));
+            made(session, "vector([1, 0.5], 2, FLOAT32)", List.of(1.0, 0.5));
         });
         inSession("thousand_parameters", session -> {
             var parameters = new LinkedHashMap<String, Object>();

@@ -327,12 +327,12 @@ pub trait View {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 
-    /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of them
-    /// more than once: those of the nearest vectors, and others. Their number, and how many vectors
-    /// are kept in sight to find them, are the two of `how`. An edge exists in this
-    /// view; a vertex may not, or lack the label, and the vector of either may be another one, or
-    /// none: the caller reads them, and ranks by that. `f` must not read the graph. A graph that
-    /// keeps no such index says [`IndexUnavailable`](crate::IndexUnavailable).
+    /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of
+    /// them more than once: those of the nearest vectors, and others. Their number, and how many
+    /// vectors are kept in sight to find them, are the two of `how`. An edge exists in this view; a
+    /// vertex may not, or lack the label, and the vector of either may be another one, or none: the
+    /// caller reads them, and ranks by that. `f` must not read the graph. A graph that keeps no
+    /// such index says [`IndexUnavailable`].
     fn nearest(
         &self,
         index: IndexId,

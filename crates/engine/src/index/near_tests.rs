@@ -245,7 +245,7 @@ fn edges_are_given_while_they_exist() {
         edges.push((edge, vector));
     }
     txn.commit().unwrap();
-    let mut given = |view: &dyn Graph, vector: &[f32]| {
+    let given = |view: &dyn Graph, vector: &[f32]| {
         let mut found = HashSet::new();
         let said = view.nearest(names.edges, vector, (30, 60), &mut |object| match object {
             IndexedObject::Edge(e) => drop(found.insert(e)),
@@ -265,12 +265,10 @@ fn edges_are_given_while_they_exist() {
     }
     txn.commit().unwrap();
     let after = names.db.snapshot().unwrap();
-    let found = |view: &dyn Graph,
-                 some: &[(EdgeId, Vec<f32>)],
-                 found: &mut dyn FnMut(&dyn Graph, &[f32]) -> HashSet<EdgeId>| {
-        some.iter().filter(|(edge, vector)| found(view, vector).contains(edge)).count()
+    let found = |view: &dyn Graph, some: &[(EdgeId, Vec<f32>)]| {
+        some.iter().filter(|(edge, vector)| given(view, vector).contains(edge)).count()
     };
-    assert_eq!(found(&after, &gone[..100], &mut given), 0);
-    assert!(found(&after, left, &mut given) >= 247);
-    assert!(found(&before, &gone[..100], &mut given) >= 98);
+    assert_eq!(found(&after, &gone[..100]), 0);
+    assert!(found(&after, left) >= 247);
+    assert!(found(&before, &gone[..100]) >= 98);
 }

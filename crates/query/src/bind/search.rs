@@ -1,5 +1,5 @@
-//! `MATCH ... SEARCH n IN (VECTOR INDEX ...)`: what the procedure of vector indexes yields, and then
-//! the pattern with that.
+//! `MATCH ... SEARCH n IN (VECTOR INDEX ...)`: what the procedure of vector indexes yields, and
+//! then the pattern with that.
 
 use telar_cypher::Span;
 use telar_cypher::ast::{

@@ -2,9 +2,9 @@
 //!
 //! The index gives objects that may be near (`View::nearest`); their vectors are read at the
 //! statement's snapshot, compared exactly, and the nearest kept. If what is kept is not as near as
-//! the index has looked, as others are gone at the snapshot or do not pass a filter, it is asked for
-//! more; in the end every vector is read. Where the index cannot be read at the snapshot (it is younger, is
-//! being built, or is made in the same transaction), they are read at once.
+//! the index has looked, as others are gone at the snapshot or do not pass a filter, it is asked
+//! for more; in the end every vector is read. Where the index cannot be read at the snapshot (it is
+//! younger, is being built, or is made in the same transaction), they are read at once.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
@@ -22,10 +22,11 @@ use crate::query_error::QueryError;
 const STEP: usize = 1024;
 
 /// Least effort of a search. PERF: bench/compare/vector_index.py: recall is above 0.95 with it.
-const EFFORT_MIN: usize = 96;
+const EFFORT_MIN: usize = 144;
 /// Greatest effort.
 const EFFORT_MAX: usize = 8192;
-/// Vectors that are compared exactly, for each that is wanted: bytes for numbers tell nearly as much.
+/// Vectors that are compared exactly, for each that is wanted: bytes for numbers tell nearly as
+/// much.
 const COMPARED: usize = 3;
 /// So many vectors can be filtered while the effort of a search grows by one.
 const FILTERED: u64 = 100;

@@ -36,7 +36,7 @@ use crate::token::TokenKind;
 use cursor::Parser;
 pub(crate) use cursor::too_many_parts;
 pub use expression::Level;
-pub(crate) use primary::TRIM_SIDES;
+pub(crate) use primary::{TRIM_SIDES, word_place};
 
 /// Deepest nesting of a text, and greatest height of its tree.
 ///

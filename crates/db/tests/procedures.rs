@@ -501,7 +501,7 @@ fn vectors_are_set_in_32_bits() {
     for (object, key, vector, wanted) in [
         ("n", "'e'", "[]", "vector must have from 1 to 4096 numbers, found 0"),
         ("n", "'e'", "[x IN range(0, 4096) | 1.0]", "numbers, found 4097"),
-        ("n", "'e'", "null", "vector must be a LIST of numbers, found NULL"),
+        ("n", "'e'", "null", "vector must be a LIST of numbers or a VECTOR, found NULL"),
         ("n", "'e'", "[1.0, null]", "number 2 of vector must be one, found NULL"),
         ("n", "'e'", "[1e300]", "number 1 of vector is not finite in 32 bits"),
         ("n", "'e'", "[0.0 / 0.0]", "number 1 of vector is not finite in 32 bits"),

@@ -43,6 +43,16 @@ impl Words {
     }
 }
 
+/// Which argument of a function may be a word, counted from 1: a variable there stands in
+/// backticks.
+pub(crate) fn word_place(function: &QualifiedName) -> Option<usize> {
+    match Words::of(function) {
+        Words::Coordinates => Some(3),
+        Words::Metrics(place) => Some(place),
+        Words::None => None,
+    }
+}
+
 impl Parser<'_> {
     pub(super) fn primary(&mut self) -> Parsed<Expr> {
         let start = self.span();

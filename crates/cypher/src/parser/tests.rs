@@ -189,7 +189,7 @@ fn other_spellings_are_read() {
         ),
         (
             "RETURN vector_distance(dot, cosine, dot), vector_norm(v, `dot`), f.vector(a, b, int)",
-            "RETURN vector_distance(dot, cosine, 'DOT'), vector_norm(v, dot), f.vector(a, b, int)",
+            "RETURN vector_distance(dot, cosine, 'DOT'), vector_norm(v, `dot`), f.vector(a, b, int)",
         ),
         (
             "RETURN x IS :: VECTOR<INT NOT NULL>(3), x IS :: vector(4096)!, x IS :: VECTOR",

@@ -2,13 +2,13 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{filter, name, parameter, qualified, separated, variable};
+use super::{filter, name, parameter, qualified, quoted, separated, variable};
 use crate::ast::{
     ArithmeticOp, BinaryOp, Case, CaseTest, CompareOp, Expr, ExprKind, FunctionCall, LabelExprKind,
     Literal, LogicalOp, MapEntry, MapProjection, MapProjectionItem, NormalForm, PathSearch,
     QuantifierKind, Subquery, SubqueryBody, SubqueryKind, TypeExpr, TypeKind, UnaryOp,
 };
-use crate::parser::{Level, TRIM_SIDES};
+use crate::parser::{Level, TRIM_SIDES, word_place};
 
 /// An expression, in parentheses if it binds less tightly than `least`.
 pub(super) fn expression(f: &mut Formatter<'_>, expr: &Expr, least: Level) -> fmt::Result {
@@ -122,7 +122,7 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         ExprKind::Function(call) => {
             qualified(f, &call.name)?;
             f.write_str(if call.distinct { "(DISTINCT " } else { "(" })?;
-            expressions(f, &call.arguments)?;
+            arguments(f, call)?;
             f.write_char(')')
         }
         ExprKind::Case(case) => self::case(f, case),
@@ -133,6 +133,16 @@ fn kind(f: &mut Formatter<'_>, kind: &ExprKind) -> fmt::Result {
         | ExprKind::Quantifier(_)
         | ExprKind::Reduce(_) => comprehension(f, kind),
     }
+}
+
+/// The arguments of a function. A variable where a word could be meant is quoted.
+fn arguments(f: &mut Formatter<'_>, call: &FunctionCall) -> fmt::Result {
+    let word = word_place(&call.name);
+    let numbered: Vec<(usize, &Expr)> = (1..).zip(&call.arguments).collect();
+    separated(f, &numbered, ", ", |f, (at, item)| match &item.kind {
+        ExprKind::Variable(name) if word == Some(*at) => quoted(f, &name.text),
+        _ => write!(f, "{item}"),
+    })
 }
 
 /// Expressions with commas between them.

@@ -3,22 +3,16 @@
 use std::sync::Arc;
 
 use telar_cypher::ast::{
-    self, CreateConstraint, CreateIndex, DropCommand, EntityKind, IndexTarget, Name,
-    NameOrParameter, Requirement, TypeExpr,
+    CreateConstraint, CreateIndex, DropCommand, EntityKind, IndexTarget, Name, NameOrParameter,
+    Requirement, TypeExpr,
 };
 use telar_graph::{ConstraintKind, IndexKind, PropertyType};
 
 use super::Binder;
 use crate::expr::Expr;
-use crate::query_error::{ErrorKind, QueryError};
+use crate::query_error::QueryError;
 use crate::schema::{CreateLookup, CreateParts, CreateRule, DropRule, SchemaCommand};
 use crate::value_type::ValueType;
-
-/// The error of a kind of index that Cypher has and Telar has not.
-fn unsupported(kind: ast::IndexKind) -> QueryError {
-    let message = format!("{} indexes are not supported", kind.word());
-    QueryError::compile(ErrorKind::NotSupported, "NotSupported", message)
-}
 
 impl Binder<'_> {
     /// A name, or the parameter that holds it.
@@ -31,9 +25,6 @@ impl Binder<'_> {
 
     pub(crate) fn create_index(&mut self, c: &CreateIndex) -> Result<SchemaCommand, QueryError> {
         let kind = IndexKind::named(c.kind.word());
-        if kind.is_none() && c.kind != ast::IndexKind::Lookup {
-            return Err(unsupported(c.kind));
-        }
         let name = c.name.as_ref().map(|name| self.name_or_parameter(name));
         let options = c.options.as_ref().map(|options| self.expression(options)).transpose()?;
         let if_not_exists = c.if_not_exists;

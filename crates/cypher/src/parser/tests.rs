@@ -185,7 +185,7 @@ fn other_spellings_are_read() {
         ("RETURN tRim(x FROM y)", "RETURN tRim(BOTH x FROM y)"),
         (
             "RETURN vector(int8, 3, int8), vector(a, 1, Signed Integer), vector(int, float, f)",
-            "RETURN vector(int8, 3, 'INTEGER8'), vector(a, 1, 'INTEGER'), vector(int, float, f)",
+            "RETURN vector(int8, 3, 'INTEGER8'), vector(a, 1, 'INTEGER'), vector(int, float, `f`)",
         ),
         (
             "RETURN vector_distance(dot, cosine, dot), vector_norm(v, `dot`), f.vector(a, b, int)",

@@ -364,7 +364,7 @@ fn in_session(session: &Session) -> impl FnMut(&str, &Value) -> Vec<Vec<Value>> 
     }
 }
 
-/// What the index finds, and what is nearest.
+/// The nodes that the index finds, and the nearest ones.
 fn both(rows: &mut Rows<'_>, past: &str, vector: &Value) -> [Vec<Value>; 2] {
     let mut ids = |text: &str| -> Vec<Value> {
         rows(&format!("{past} {text}"), vector).into_iter().map(|row| row[0].clone()).collect()

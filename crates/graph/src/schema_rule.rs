@@ -29,7 +29,7 @@ pub struct FulltextSettings {
     pub eventually_consistent: bool,
 }
 
-/// What a vector index ranks by.
+/// Measure that a vector index ranks by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Similarity {
     /// The angle between two vectors.
@@ -45,7 +45,7 @@ pub struct VectorSettings {
     /// Numbers of a vector; others are not in the index. `None`: any, and vectors of one length are
     /// found by a vector of that length.
     pub dimensions: Option<u16>,
-    /// What it ranks by.
+    /// Measure that it ranks by.
     pub similarity: Similarity,
     /// Half the links of a vector to its neighbours, as Neo4j counts them.
     pub links: u16,

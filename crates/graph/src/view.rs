@@ -46,7 +46,7 @@ pub enum IndexedObject {
     Edge(EdgeId),
 }
 
-/// What [`View::nearest`] has given.
+/// Extent of what [`View::nearest`] has given.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Nearest {
     /// Every object of the index.
@@ -54,9 +54,10 @@ pub enum Nearest {
     /// Nearly every one whose vector is near. Others may be among those given, and others that are
     /// as near as they are not.
     Within {
-        /// How near: the square of the distance, of vectors of length 1 where angles are compared.
+        /// Square of the distance up to which they are given; of vectors of length 1 where
+        /// angles are compared.
         reach: f32,
-        /// How many vectors there are, about.
+        /// Number of vectors, about.
         of: u64,
     },
     /// None, or not enough: the caller reads the objects.

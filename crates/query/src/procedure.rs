@@ -16,6 +16,7 @@ mod connections;
 mod counts;
 mod describe;
 mod fulltext;
+mod index_query;
 mod meta;
 mod names;
 mod nearest;

@@ -38,7 +38,7 @@ pub use blocks::{BLOCK_SLOTS, Neighbours};
 pub use record::Metric;
 pub use search::{Found, Scratch};
 
-/// How a graph is built.
+/// Numbers that a graph is built by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Links of a vector when they are chosen. It may get half as many again before they are

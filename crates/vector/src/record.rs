@@ -10,7 +10,7 @@
 
 use crate::sums::{self, LANES};
 
-/// What two vectors are compared by.
+/// Measure by which two vectors are compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// The angle between them: their lengths do not matter.
@@ -31,7 +31,8 @@ impl Metric {
         }
     }
 
-    /// What is to be compared: for angles, the vector of length 1 in the same direction.
+    /// The factor that makes of a vector what is compared: for angles, the vector of length 1 in
+    /// the same direction.
     fn factor(self, vector: &[f32]) -> f32 {
         match self {
             Self::Cosine => {

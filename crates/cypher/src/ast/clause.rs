@@ -122,11 +122,11 @@ pub struct VectorSearch {
     pub variable: Name,
     /// The index.
     pub index: NameOrParameter,
-    /// What is to be near.
+    /// The vector to be near to.
     pub vector: Expr,
     /// The condition on what is found, before it is counted.
     pub filter: Option<Expr>,
-    /// How many are wanted.
+    /// Number of hits that are wanted.
     pub limit: Expr,
     /// The variable of the score.
     pub score: Option<Name>,

@@ -601,7 +601,9 @@ impl Indexes {
     /// Links vectors that wait for it, if they are many, after a commit of so many writes.
     pub(crate) fn link_after_commit(&self, graph: &Graph, writes: usize) {
         if self.has_vectors.load(Ordering::Relaxed) {
-            for index in self.all().iter().filter(|index| index.definition.vectors().is_some()) {
+            let is_due = |index: &&Arc<Index>| index.near.is_due();
+            let due: List = self.list(&epoch::pin()).iter().filter(is_due).cloned().collect();
+            for index in &due {
                 index.near.link_after_commit(index, graph, writes);
             }
         }

@@ -112,7 +112,7 @@ impl State {
 struct States {
     /// None before somebody asks.
     now: Option<State>,
-    /// What will take its place.
+    /// The state that will take its place.
     next: Option<State>,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct Near {
     scratches: Mutex<Vec<Scratch>>,
 }
 
-/// What a search found.
+/// The findings of a search.
 #[derive(Debug)]
 pub(crate) struct FoundNear {
     /// Keys of vectors, the nearest first.
@@ -144,7 +144,7 @@ pub(crate) struct FoundNear {
     pub(crate) items: Vec<Item<3>>,
     /// Square of the distance up to which keys were found; infinite if all were.
     pub(crate) reach: f32,
-    /// How many vectors there are, about.
+    /// Number of vectors, about.
     pub(crate) of: u64,
 }
 
@@ -250,13 +250,14 @@ impl Near {
         [&states.now, &states.next].into_iter().flatten().map(State::bytes).sum()
     }
 
-    /// Links some of what waits, if it is much, after a commit of so many writes.
+    /// True if so many entries wait that a commit links some.
+    pub(crate) fn is_due(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) >= WAITING_MAX
+    }
+
+    /// Links some of what waits, which [is due](Self::is_due), after a commit of so many writes.
     pub(crate) fn link_after_commit(&self, index: &Index, graph: &Graph, writes: usize) {
-        let waiting = self.waiting.load(Ordering::Relaxed);
-        if waiting < WAITING_MAX {
-            return;
-        }
-        let held = match waiting < WAITING_LIMIT {
+        let held = match self.waiting.load(Ordering::Relaxed) < WAITING_LIMIT {
             true => self.linking.try_lock(),
             false => Some(self.linking.lock()),
         };

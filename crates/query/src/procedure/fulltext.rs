@@ -19,14 +19,14 @@ use telar_text::score::Totals;
 use telar_text::search::{self, Failure, Source};
 use telar_text::{Analyzer, query};
 
+use super::index_query::{self, Hits};
 use super::objects::{can_be_scanned, for_each_edges, for_each_vertices};
-use super::rows::{Chunk, RowBatch, RowSource};
+use super::rows::RowSource;
 use super::show::Shown;
 use super::{CallContext, Field, Procedure, Procedures, Rows};
-use crate::batch::BATCH_ROWS;
 use crate::error::describe;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::schema::{analyzer, parts};
+use crate::schema::analyzer;
 
 /// Entries between two questions whether to go on.
 const STEP: u32 = 1024;
@@ -66,10 +66,6 @@ struct QueryIndex {
 
 impl QueryIndex {
     fn new(nodes: bool) -> Self {
-        let found = match nodes {
-            true => Field::new("node", "NODE"),
-            false => Field::new("relationship", "RELATIONSHIP"),
-        };
         Self {
             nodes,
             arguments: [
@@ -77,7 +73,7 @@ impl QueryIndex {
                 Field::new("queryString", "STRING"),
                 Field::new("options", "MAP").or(Value::map::<&str, Value>([])),
             ],
-            columns: [found, Field::new("score", "FLOAT")],
+            columns: index_query::columns(nodes),
         }
     }
 
@@ -89,41 +85,7 @@ impl QueryIndex {
     }
 
     fn fails<T>(&self, why: &str) -> Result<T, QueryError> {
-        let message = format!("Failed to invoke procedure `{}`: Caused by: {why}", self.name());
-        let kind = ErrorKind::ProcedureFailed;
-        Err(QueryError::runtime(kind, "ProcedureCallFailed", message))
-    }
-
-    /// The parts of the index.
-    fn index(&self, call: &CallContext<'_>, name: &str) -> Result<Vec<SchemaRule>, QueryError> {
-        let rules = call.graph().schema_rules();
-        let parts = parts(&rules, name).into_iter();
-        let is_fulltext = |rule: &&SchemaRule| rule.kind == IndexKind::Fulltext.into();
-        let parts: Vec<SchemaRule> = parts.filter(is_fulltext).cloned().collect();
-        let Some(first) = parts.first() else {
-            let options = rules.iter().filter_map(|rule| rule.options.as_ref());
-            let fulltext = options.filter(|o| o.fulltext().is_some()).map(|o| &*o.of);
-            let near = telar_cypher::suggest::closest(name, fulltext);
-            let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-            let why = format!(
-                "java.lang.IllegalArgumentException: There is no such fulltext schema index: \
-                 {name}{near}"
-            );
-            return self.fails(&why);
-        };
-        let (is, other) = match first.objects {
-            IndexedObjects::Vertices(_) => ("nodes", true),
-            IndexedObjects::Edges(_) => ("relationships", false),
-        };
-        if other != self.nodes {
-            let asked = if self.nodes { "nodes" } else { "relationships" };
-            let why = format!(
-                "java.lang.IllegalArgumentException: The '{name}' index is an index on {is}, so \
-                 it cannot be queried for {asked}."
-            );
-            return self.fails(&why);
-        }
-        Ok(parts)
+        index_query::fails(self.name(), why)
     }
 }
 
@@ -210,7 +172,8 @@ impl Procedure for QueryIndex {
         let name = text(&arguments[0], "name of the index")?;
         let sought = text(&arguments[1], "query")?;
         let options = arguments.get(2).map_or_else(|| Ok(Options::default()), Options::of)?;
-        let parts = self.index(call, name)?;
+        let asked = (self.name(), self.nodes);
+        let parts = index_query::index(call, asked, IndexKind::Fulltext, name)?;
         let clause = match query::parse(sought) {
             Ok(clause) => clause,
             Err(error) => {
@@ -238,34 +201,7 @@ impl Procedure for QueryIndex {
             Err(Failure::Query(why)) => return self.fails(&why),
         };
         hits.drain(..options.skip.min(hits.len()));
-        Ok(Box::new(Hits { hits, next: 0 }))
-    }
-}
-
-/// Hits that are left to be given.
-struct Hits {
-    hits: Vec<(IndexedObject, f32)>,
-    next: usize,
-}
-
-impl RowSource for Hits {
-    fn next(&mut self, _: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
-        let end = self.hits.len().min(self.next + BATCH_ROWS);
-        let row = |(object, score): &(IndexedObject, f32)| {
-            let object = match *object {
-                IndexedObject::Vertex(vertex) => Value::Vertex(vertex),
-                IndexedObject::Edge(edge) => Value::Edge(edge.into()),
-            };
-            vec![object, f64::from(*score).into()]
-        };
-        let rows: Rows = self.hits[self.next..end].iter().map(row).collect();
-        self.next = end;
-        let batch = RowBatch::try_from(rows)?;
-        Ok(if end < self.hits.len() { Chunk::More(batch) } else { Chunk::Last(batch) })
-    }
-
-    fn bytes(&self) -> usize {
-        self.hits.capacity() * size_of::<(IndexedObject, f32)>()
+        Ok(Box::new(Hits::new(hits)))
     }
 }
 

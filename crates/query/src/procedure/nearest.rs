@@ -34,7 +34,7 @@ const FILTERED: u64 = 100;
 /// Who asks for memory.
 const WHO: &str = "vector search";
 
-/// What a hit must fulfil, besides being near: of some objects of one kind, which do.
+/// Condition on a hit, besides being near: says of objects of one kind which fulfil it.
 pub(super) type Filter<'f> =
     dyn FnMut(&CallContext<'_>, &[IndexedObject], &mut Vec<bool>) -> Result<(), QueryError> + 'f;
 
@@ -45,7 +45,7 @@ pub(super) struct Search<'s> {
     pub(super) ranked: Ranked,
     /// The vector that is sought, with numbers of 32 bits.
     pub(super) vector: &'s [f32],
-    /// How many are wanted.
+    /// Number of hits that are wanted.
     pub(super) wanted: usize,
     /// Least effort that the caller wants.
     pub(super) effort: usize,

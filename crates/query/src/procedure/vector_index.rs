@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use telar_graph::update::IndexedObjects;
 use telar_graph::view::IndexedObject;
-use telar_graph::{Column, IndexKind, SchemaRule, Similarity, Value};
+use telar_graph::{Column, IndexKind, Similarity, Value};
 
-use super::nearest::{Filter, Hit, Search};
-use super::rows::{Chunk, RowBatch, RowSource};
+use super::index_query::{self, Hits};
+use super::nearest::{Filter, Search};
+use super::rows::RowSource;
 use super::show::Shown;
 use super::{CallContext, Field, Mode, Procedure, Procedures, Rows, known};
-use crate::batch::BATCH_ROWS;
 use crate::error::describe;
 use crate::function::vector::Ranked;
 use crate::ops;
 use crate::query_error::{ErrorKind, QueryError};
-use crate::schema::{CreateParts, parts};
+use crate::schema::CreateParts;
 
 /// Greatest number of hits that can be asked for.
 const WANTED_MAX: i64 = 1 << 20;
@@ -96,10 +95,6 @@ fn invalid<T>(message: String) -> Result<T, QueryError> {
 
 impl QueryIndex {
     fn new(nodes: bool) -> Self {
-        let found = match nodes {
-            true => Field::new("node", "NODE"),
-            false => Field::new("relationship", "RELATIONSHIP"),
-        };
         Self {
             nodes,
             arguments: [
@@ -108,7 +103,7 @@ impl QueryIndex {
                 Field::new("query", "ANY"),
                 Field::new("options", "MAP").or(Value::map::<&str, Value>([])),
             ],
-            columns: [found, Field::new("score", "FLOAT")],
+            columns: index_query::columns(nodes),
         }
     }
 
@@ -120,37 +115,7 @@ impl QueryIndex {
     }
 
     fn fails<T>(&self, why: &str) -> Result<T, QueryError> {
-        let message = format!(
-            "Failed to invoke procedure `{}`: Caused by: java.lang.IllegalArgumentException: {why}",
-            self.name()
-        );
-        let kind = ErrorKind::ProcedureFailed;
-        Err(QueryError::runtime(kind, "ProcedureCallFailed", message))
-    }
-
-    /// The parts of the index.
-    fn index(&self, call: &CallContext<'_>, name: &str) -> Result<Vec<SchemaRule>, QueryError> {
-        let rules = call.graph().schema_rules();
-        let is_vector = |rule: &&SchemaRule| rule.kind == IndexKind::Vector.into();
-        let parts = parts(&rules, name).into_iter();
-        let parts: Vec<SchemaRule> = parts.filter(is_vector).cloned().collect();
-        let Some(first) = parts.first() else {
-            let options = rules.iter().filter(is_vector).filter_map(|rule| rule.options.as_ref());
-            let near = telar_cypher::suggest::closest(name, options.map(|options| &*options.of));
-            let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
-            return self.fails(&format!("There is no such vector schema index: {name}{near}"));
-        };
-        let (is, other) = match first.objects {
-            IndexedObjects::Vertices(_) => ("nodes", true),
-            IndexedObjects::Edges(_) => ("relationships", false),
-        };
-        if other != self.nodes {
-            let asked = if self.nodes { "nodes" } else { "relationships" };
-            return self.fails(&format!(
-                "The '{name}' index is an index on {is}, so it cannot be queried for {asked}."
-            ));
-        }
-        Ok(parts)
+        index_query::fails_argument(self.name(), why)
     }
 
     /// The vector that is sought.
@@ -224,7 +189,7 @@ struct Condition {
 }
 
 impl Condition {
-    /// That of `[key, operator, value]`.
+    /// The condition that `[key, operator, value]` is.
     fn of(value: &Value) -> Result<Self, QueryError> {
         let fails = || {
             let found = describe(value);
@@ -345,7 +310,8 @@ impl Procedure for QueryIndex {
             ));
         }
         let Options { effort, filter } = Options::of(options.first())?;
-        let parts = self.index(call, name)?;
+        let asked = (self.name(), self.nodes);
+        let parts = index_query::index(call, asked, IndexKind::Vector, name)?;
         let settings = parts[0].options.as_ref().and_then(|options| options.vector());
         let of = settings.map_or((None, Similarity::Cosine), |s| (s.dimensions, s.similarity));
         let (numbers, vector) = self.vector(query, of)?;
@@ -364,33 +330,7 @@ impl Procedure for QueryIndex {
             effort,
             filter: passing,
         };
-        Ok(Box::new(Hits { hits: search.run(call)?, next: 0 }))
-    }
-}
-
-/// Hits that are left to be given.
-struct Hits {
-    hits: Vec<Hit>,
-    next: usize,
-}
-
-impl RowSource for Hits {
-    fn next(&mut self, _: &mut CallContext<'_>) -> Result<Chunk, QueryError> {
-        let end = self.hits.len().min(self.next + BATCH_ROWS);
-        let row = |hit: &Hit| {
-            let object = match hit.object {
-                IndexedObject::Vertex(vertex) => Value::Vertex(vertex),
-                IndexedObject::Edge(edge) => Value::Edge(edge.into()),
-            };
-            vec![object, hit.score.into()]
-        };
-        let rows: Rows = self.hits[self.next..end].iter().map(row).collect();
-        self.next = end;
-        let batch = RowBatch::try_from(rows)?;
-        Ok(if end < self.hits.len() { Chunk::More(batch) } else { Chunk::Last(batch) })
-    }
-
-    fn bytes(&self) -> usize {
-        self.hits.capacity() * size_of::<Hit>()
+        let hits = search.run(call)?;
+        Ok(Box::new(Hits::new(hits.iter().map(|hit| (hit.object, hit.score)).collect())))
     }
 }

@@ -4,14 +4,12 @@
 use std::sync::Arc;
 
 use telar_graph::Value;
+use telar_graph::value::DIMENSION_MAX;
 
 use super::show::Shown;
 use super::{CallContext, Field, Mode, Procedures, Rows, known};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch;
-
-/// Greatest number of numbers of a vector, as in Neo4j.
-const DIMENSIONS_MAX: usize = 4096;
 
 fn failed(name: &str, message: &str) -> QueryError {
     let message = format!("{name}(): {message}");
@@ -33,9 +31,9 @@ fn narrowed(name: &str, vector: &Value) -> Result<Value, QueryError> {
             return Err(failed(name, &message));
         }
     };
-    if !(1..=DIMENSIONS_MAX).contains(&numbers.len()) {
+    if !(1..=DIMENSION_MAX).contains(&numbers.len()) {
         let message =
-            format!("vector must have from 1 to {DIMENSIONS_MAX} numbers, found {}", numbers.len());
+            format!("vector must have from 1 to {DIMENSION_MAX} numbers, found {}", numbers.len());
         return Err(failed(name, &message));
     }
     watch::work(numbers.len())?;

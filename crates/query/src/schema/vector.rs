@@ -1,5 +1,6 @@
 //! Settings of vector indexes.
 
+use telar_graph::value::DIMENSION_MAX;
 use telar_graph::{IndexKind, Similarity, Value, VectorSettings};
 
 use super::fulltext::{invalid, wrong};
@@ -22,7 +23,7 @@ const LINKS: &str = "vector.hnsw.m";
 /// Setting: vectors that are kept in sight while links are sought.
 const EFFORT: &str = "vector.hnsw.ef_construction";
 
-const DIMENSIONS_MAX: u16 = 4096;
+const DIMENSIONS_MAX: u16 = DIMENSION_MAX as u16;
 const LINKS_MAX: u16 = 512;
 const EFFORT_MAX: u16 = 3200;
 

@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     maker: Maker,
 }
 
-/// How keys are made.
+/// The way in which keys are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Maker {
     Words(Analyzer),

@@ -8,15 +8,13 @@
 //! the graph of neighbours (`index/near.rs`), and says which version of a vector an entry was made
 //! of. These bytes are in files: see `docs/format.md`.
 
+use telar_graph::value::DIMENSION_MAX;
 use telar_graph::{IndexRange, Value};
 use telar_vector::Metric;
 
 use super::EntryKind;
 use crate::index::key::SortKey;
 use crate::index::read::KeyRange;
-
-/// Greatest number of numbers of a vector, as in Neo4j.
-const DIMENSIONS_MAX: usize = 4096;
 
 pub(super) enum Vector {}
 
@@ -77,7 +75,7 @@ impl Vectors {
             }
             _ => return None,
         };
-        let wanted = self.dimensions.map_or(1..=DIMENSIONS_MAX, |n| n.into()..=n.into());
+        let wanted = self.dimensions.map_or(1..=DIMENSION_MAX, |n| n.into()..=n.into());
         if !wanted.contains(&list.len()) {
             return None;
         }

@@ -127,7 +127,7 @@ python_behaviours() {
 javascript_behaviours() {
     fetched "$1" install_javascript "$@" || return 0
     behaviour_servers || return 1
-    DRIVERS_NODE_FOLDER=$installed/$1 node drivers/javascript/main.mjs
+    DRIVERS_NODE_FOLDER=$installed/$1 node --expose-gc drivers/javascript/main.mjs
 }
 
 java_behaviours() {
@@ -207,7 +207,7 @@ failover_gate() {
     fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
     failover python "$installed/python/bin/python" drivers/python/main.py || return 1
     fetched javascript install_javascript javascript "$JAVASCRIPT_PACKAGE" || return 0
-    DRIVERS_NODE_FOLDER=$installed/javascript failover javascript node drivers/javascript/main.mjs || return 1
+    DRIVERS_NODE_FOLDER=$installed/javascript failover javascript node --expose-gc drivers/javascript/main.mjs || return 1
 }
 
 failover_long() {

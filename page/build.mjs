@@ -1,7 +1,7 @@
-// Builds the page: `node build.mjs OUT`, with the packages of NODE_PATH or of ./node_modules.
+// Builds the page: `node build.mjs`, with the packages of ./node_modules.
 //
-// OUT receives index.html and the assets that it names, each with a hash of its content in its name, so
-// that a browser may keep them for ever. Nothing else may be in OUT: the server embeds the whole folder.
+// The folder dist receives index.html and the assets that it names, compressed, each with a hash of its
+// content in its name, so that a browser may keep them for ever. The server embeds all that is in there.
 
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
@@ -9,29 +9,25 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 
-import { createRequire } from 'node:module'
+import esbuild from 'esbuild'
 
 // The greatest size of all that is loaded, compressed (issue 20).
 const GZIP_BYTES_MAX = 400_000
 
 const here = path.dirname(fileURLToPath(import.meta.url))
-const packages = process.env.PAGE_PACKAGES ?? here
-const esbuild = createRequire(`${packages}/package.json`)('esbuild')
-const out = path.resolve(process.argv[2] ?? path.join(here, 'dist'))
+const out = path.join(here, 'dist')
 
 const bundle = await esbuild.build({
   absWorkingDir: here,
   bundle: true,
   entryNames: '[name]',
   entryPoints: ['src/main.tsx', 'src/graph/layout.worker.ts', 'src/style.css'],
-  // An asset of its own each: the policy of the page allows no script in a URL.
+  // The worker is a file of its own: the policy of the page allows no script in a URL.
   format: 'esm',
   jsx: 'automatic',
   jsxImportSource: 'preact',
   legalComments: 'none',
-  loader: { '.svg': 'text' },
   minify: true,
-  nodePaths: [path.join(packages, 'node_modules')],
   outdir: out,
   target: 'es2022',
   write: false
@@ -50,8 +46,9 @@ const files = Object.fromEntries(bundle.outputFiles.map(file => [path.basename(f
 const names = {}
 let bytes = 0
 const emit = (name, content) => {
-  fs.writeFileSync(path.join(out, name), content)
-  bytes += gzipSync(content, { level: 9 }).length
+  const compressed = gzipSync(content, { level: 9 })
+  fs.writeFileSync(path.join(out, `${name}.gz`), compressed)
+  bytes += compressed.length
 }
 for (const [name, content] of Object.entries(files)) {
   if (name === 'main.js') continue

@@ -64,6 +64,7 @@ mod again;
 mod algorithms;
 mod backend;
 mod changes;
+mod history;
 pub mod import;
 pub mod json;
 mod plans;

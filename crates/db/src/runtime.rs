@@ -48,6 +48,7 @@ impl Runtime {
         let database = Arc::default();
         crate::algorithms::add(&mut procedures, &database);
         crate::changes::add(&mut procedures, &database);
+        crate::history::add(&mut procedures, &database);
         let workers = Arc::clone(Workers::of_program());
         let (scratch, conflicts) = (OnceLock::new(), AtomicU64::new(0));
         Self { procedures, plans, workers, scratch, conflicts, database }

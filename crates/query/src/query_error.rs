@@ -1,6 +1,7 @@
 //! Why a query failed.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use telar_cypher::{Code, Diagnostic};
@@ -242,12 +243,24 @@ impl QueryError {
     /// that in the script.
     #[must_use]
     pub fn in_script(mut self, script: &str, start: usize) -> Self {
-        let Some(position) = self.position.take() else { return self };
-        let carets = self.excerpt.as_deref().map_or(1, |text| text.matches('^').count());
-        let begin = start + position.offset;
+        let Some(place) = self.place(script, start) else { return self };
+        self.position = None;
+        self.at(script, place.start, place.end)
+    }
+
+    /// The bytes of `script` that it is about, if it was found in a statement that begins at byte
+    /// `start` there.
+    #[must_use]
+    pub fn place(&self, script: &str, start: usize) -> Option<Range<usize>> {
+        let begin = start + self.position?.offset;
+        // What the excerpt underlines; a character where there is none.
+        let carets = self.excerpt.as_deref().map_or(1, |text| {
+            let line = text.rsplit('\n').next().unwrap_or_default();
+            line.matches('^').count().max(1)
+        });
         let rest = script.get(begin..).unwrap_or_default();
         let length = rest.char_indices().nth(carets).map_or(rest.len(), |(at, _)| at);
-        self.at(script, begin, begin + length)
+        Some(begin..begin + length)
     }
 
     /// The same error, found in a text inside of a statement, which is called `what`. The message

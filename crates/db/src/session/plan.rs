@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use telar_graph::Graph;
 use telar_query::watch::{self, watched};
-use telar_query::{Context, ErrorKind, Limits, Listed, Moment, Prepared, QueryError};
+use telar_query::{Context, ErrorKind, Limits, Listed, Moment, Prepared, QueryError, StatementKind};
 
 use super::Session;
 
@@ -103,6 +103,25 @@ impl Session {
             return Err(QueryError::compile(ErrorKind::AccessMode, "ReadOnly", message));
         }
         Ok(plan)
+    }
+
+    /// Plans a statement and does not run it: for editors, which ask while somebody types. Its plan
+    /// is not kept, as what is typed is seldom run.
+    ///
+    /// # Errors
+    /// As if it was run, as far as this is known before.
+    pub fn check(&self, text: &str) -> Result<StatementKind, QueryError> {
+        if let Some(host) = &self.host {
+            host.admit(text)?;
+        }
+        let began = Began::new(self, self.deadline());
+        (began.listed).set_only_query(telar_query::cypher::without_secrets(text).as_ref().into());
+        let plan = self.prepare(text, &*self.backend.snapshot()?, &began.limits)?;
+        match &self.host {
+            Some(host) => host.allow(&plan)?,
+            None => self.check_database(&plan)?,
+        }
+        Ok(plan.kind())
     }
 
     /// Refuses `USE` of another database: without a server there is one.

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use telar_db::query::{
-    ErrorKind, Host, Limits, Origin, QueryError, Scratch, ScratchFolder, Sink, Summary,
+    ErrorKind, Host, Limits, Origin, QueryError, Scratch, ScratchFolder, Sink, StatementKind,
+    Summary,
 };
 use telar_db::{CommitTs, Isolation, QueryTransaction, Session, ValueMap};
 
@@ -343,6 +344,23 @@ impl Client {
         let summary = call.told(text, parameters, sink, run)?;
         let bookmark = Some(bookmark(&call.database, summary.at));
         Ok(Done { summary, bookmark, database: Arc::clone(call.database.name()) })
+    }
+
+    /// Plans a statement and does not run it: its kind, or what is wrong with it.
+    ///
+    /// # Errors
+    /// If nothing could be planned for this user there.
+    pub fn check(
+        &self,
+        options: &Options,
+        text: &str,
+    ) -> Result<Result<StatementKind, QueryError>, Failure> {
+        let mut call = self.call(options, false)?;
+        if let Some(database) = call.elsewhere(options, text) {
+            drop(call);
+            call = self.call(&Options { database: Some(database), ..options.clone() }, false)?;
+        }
+        Ok(call.session(options).check(text))
     }
 
     /// Begins a transaction; what it has not committed when it is dropped is undone.

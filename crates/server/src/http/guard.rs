@@ -8,6 +8,7 @@
 //!  Origin          another site, null                       refused
 //!  Sec-Fetch-Site  cross-site, same-site                    refused
 //!                  ... but for what the settings name ──► CORS
+//!                  ... and links to the page at /
 //! ```
 //!
 //! Programs say neither `Origin` nor `Sec-Fetch-Site`. Browsers that do not say the latter, old
@@ -33,6 +34,8 @@ use super::refusal::Refusal;
 use super::serve::Connected;
 
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// What a browser is told instead of `Basic`, at which it would ask for a password, remember it,
 /// and send it with what any page wants sent.
 const NO_PROMPT: HeaderValue = HeaderValue::from_static("xBasic realm=\"telar\"");
@@ -103,7 +106,7 @@ fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
     let site = one(&parts.headers, &SEC_FETCH_SITE)?;
     let own_site = site.is_none_or(|site| ["same-origin", "none"].contains(&site));
     let Some(said) = one(&parts.headers, &ORIGIN)? else {
-        return own_site.then_some(()).ok_or_else(|| {
+        return (own_site || opens_page(parts)).then_some(()).ok_or_else(|| {
             forbidden("a page of another site asks, and does not say which it is".to_owned())
         });
     };
@@ -120,6 +123,16 @@ fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
             Err(forbidden(message))
         }
     }
+}
+
+/// Whether a link was followed to the page: whose link it is does not matter, as the document is
+/// the same for everybody, may not be framed, and runs nothing by itself.
+fn opens_page(parts: &Parts) -> bool {
+    let says = |name: HeaderName, value| {
+        one(&parts.headers, &name).is_ok_and(|said| said == Some(value))
+    };
+    let navigates = says(SEC_FETCH_MODE, "navigate") && says(SEC_FETCH_DEST, "document");
+    navigates && parts.method == Method::GET && parts.uri.path() == "/"
 }
 
 fn is_allowed(allowed: &Allowed<Origin>, said: &str) -> bool {

@@ -6,6 +6,7 @@
 //!  POST   /db/{name}/query/v2/tx/{id}         go on with it, keep it alive
 //!  POST   /db/{name}/query/v2/tx/{id}/commit
 //!  DELETE /db/{name}/query/v2/tx/{id}         roll it back
+//!  POST   /db/{name}/check                    what is wrong with a text         check
 //!  GET    /db/{name}/changes                  what is committed, as it comes    changes
 //!  GET    /databases                         names and identities, for followers  replication
 //!  GET    /db/{name}/image                   the database as of one commit
@@ -13,6 +14,7 @@
 //!  GET    /cluster/images/{folder}           the same, for nodes of the cluster
 //!  GET    /health /ready /metrics             alive, ready, figures             status
 //!  GET    / /openapi.json                     where things are, what they take
+//!  GET    / /page/{file}                      for browsers: the page            page
 //! ```
 //!
 //! Connections are served by tokio; a statement runs on a thread of its own and its rows go through
@@ -27,6 +29,7 @@
 mod arrow;
 mod auth;
 mod changes;
+mod check;
 mod date;
 mod guard;
 mod input;
@@ -34,6 +37,7 @@ mod json;
 mod media;
 mod origin;
 mod output;
+mod page;
 mod query;
 mod refusal;
 mod replication;
@@ -122,7 +126,8 @@ impl App {
 
     fn router(self) -> Router {
         let router = Router::new()
-            .route("/", get(status::discovery))
+            .route("/", get(page::root))
+            .route("/page/{name}", get(page::asset))
             .route("/health", get(status::health))
             .route("/ready", get(status::ready))
             .route("/metrics", get(status::metrics))
@@ -134,6 +139,7 @@ impl App {
                 post(transaction::go_on).delete(transaction::roll_back),
             )
             .route("/db/{name}/query/v2/tx/{id}/commit", post(transaction::commit))
+            .route("/db/{name}/check", post(check::check))
             .route("/db/{name}/changes", get(changes::follow))
             .route("/databases", get(replication::databases))
             .route("/db/{name}/image", get(replication::image))

@@ -53,7 +53,7 @@ impl Ending<'_> {
 }
 
 /// What kind of statement it is.
-fn kind(kind: StatementKind) -> &'static str {
+pub(crate) fn kind(kind: StatementKind) -> &'static str {
     match kind {
         StatementKind::Read => "r",
         StatementKind::Write => "w",

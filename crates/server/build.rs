@@ -13,8 +13,12 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", built.display());
     let mut names = assets(&built)?;
     names.sort();
-    let entries: String = names.iter().map(|name| entry(&built, name)).collect();
     let out = PathBuf::from(env::var("OUT_DIR").expect("cargo sets it"));
+    for name in &names {
+        // Copies stay while the page is built again beside the compiler.
+        fs::copy(built.join(name), out.join(name))?;
+    }
+    let entries: String = names.iter().map(|name| entry(&out, name)).collect();
     fs::write(out.join("page.rs"), format!("&[\n{entries}]\n"))
 }
 

@@ -42,7 +42,7 @@ export function Panel ({ name }: { name: PanelName }) {
   const found = panels().find(one => one.name === name) ?? ALL[0]!
   const { title, content: Content } = found
   return (
-    <aside class='panel' aria-label={title}>
+    <aside class='panel' aria-label={title} tabIndex={0}>
       <h2>{title}</h2>
       <Content />
     </aside>

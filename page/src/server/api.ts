@@ -159,13 +159,18 @@ export class Api {
       throw new RequestError(UNREACHABLE, 'the server does not answer', 0)
     }
     if (response.ok) return response
-    let error: ServerError = { code: `HTTP ${response.status}`, message: response.statusText }
-    try {
-      error = (await response.json()).errors[0]
-    } catch {
-      // Without a body that says more.
-    }
+    const error = errorOf(await response.text()) ?? { code: `HTTP ${response.status}`, message: response.statusText }
     throw new RequestError(error.code, error.message, response.status)
+  }
+}
+
+// The error in a body: `{"errors": [...]}`, or a line of events.
+function errorOf (body: string): ServerError | undefined {
+  try {
+    const read = JSON.parse(body)
+    return (read.errors ?? read._body)?.[0]
+  } catch {
+    return undefined
   }
 }
 

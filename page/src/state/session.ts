@@ -22,6 +22,9 @@ export interface User {
 // Where the page is: looking whether it must log in, logging in, at work.
 export type Stage = 'starting' | 'login' | 'password' | 'ready'
 
+// Credentials are kept by the tab, so that a reload does not ask again, and end with it.
+const KEY = 'telar.credentials'
+
 export const stage = signal<Stage>('starting')
 export const credentials = signal<Credentials | undefined>(remembered())
 export const databases = signal<Database[]>([])
@@ -54,9 +57,6 @@ systemIsDark.addEventListener('change', change => { prefersDark.value = change.m
 export const dark = computed(() => theme.value === 'system' ? prefersDark.value : theme.value === 'dark')
 
 effect(() => { document.documentElement.dataset.theme = dark.value ? 'dark' : 'light' })
-
-// Credentials are kept by the tab, so that a reload does not ask again, and end with it.
-const KEY = 'telar.credentials'
 
 function remembered (): Credentials | undefined {
   try {

@@ -40,12 +40,11 @@ function Branch ({ operator, all, text, offset }: { operator: Operator, all: Tot
   return (
     <li role='treeitem' aria-expanded={children.length > 0 ? true : undefined}>
       <div class={share >= HOT ? 'operator hot' : 'operator'} tabIndex={0} onMouseEnter={point} onFocus={point}>
-        <strong>{operator.operatorType}</strong>
-        <span class='details'>{args.Details}</span>
+        <span><strong>{operator.operatorType}</strong> <span class='details'>{args.Details}</span></span>
         <span class='figures'>
-          {operator.records !== undefined && <b>{operator.records.toLocaleString('en')} rows</b>}
+          {operator.records !== undefined && <b>{counted(operator.records, 'row')}</b>}
           <span class='muted'>estimated {Math.round(estimated).toLocaleString('en')}</span>
-          {operator.dbHits !== undefined && <span>{operator.dbHits.toLocaleString('en')} hits</span>}
+          {operator.dbHits !== undefined && <span>{counted(operator.dbHits, 'hit')}</span>}
           {operator.time !== undefined && <span>{duration(operator.time / 1e6)}</span>}
           {operator.records !== undefined && off(estimated, operator.records) && <span class='off'>estimate is off</span>}
         </span>
@@ -60,6 +59,10 @@ function Branch ({ operator, all, text, offset }: { operator: Operator, all: Tot
   )
 }
 
+function counted (count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
+}
+
 // Whether the estimate is ten times too large or too small, and it matters.
 function off (estimated: number, real: number): boolean {
   return Math.max(estimated, real) > 100 && (estimated + 1) / (real + 1) > 10 || (real + 1) / (estimated + 1) > 10
@@ -68,7 +71,8 @@ function off (estimated: number, real: number): boolean {
 // Where in `text` the operator comes from: what its details say, or else the names that it brings in.
 export function places (operator: Operator, text: string): { from: number, to: number }[] {
   const details = String(operator.arguments.Details ?? '')
-  const found = details === '' ? [] : occurrences(spaced(details), text)
+  // Elements without a name in the text have one in the plan.
+  const found = details === '' ? [] : occurrences(spaced(details.replace(/\banon_\d+/g, '')), text)
   if (found.length > 0) return found
   const below = new Set(operator.children.flatMap(child => child.identifiers))
   return operator.identifiers.filter(one => !below.has(one))

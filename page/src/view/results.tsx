@@ -44,10 +44,9 @@ export function Results () {
           {all.map((one, at) => (
             <button
               key={at} role='tab' aria-selected={at === shown.value} class={one.progress.value} title={one.text}
-              onClick={() => { shown.value = at }}
+              aria-label={`${at + 1}, ${one.progress.value}`} onClick={() => { shown.value = at }}
             >
               {at + 1}
-              <span class='hidden'>, {one.progress.value}</span>
             </button>
           ))}
         </div>

@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 
 import { asOf, results, run, shown } from '../state/run'
 import { api, noteError } from '../state/session'
+import { Icon } from './icons'
 
 interface Commit {
   timestamp: number
@@ -11,7 +12,7 @@ interface Commit {
   time: string
 }
 
-const open = signal(false)
+export const isOpen = signal(false)
 // The commits that can be gone back to, oldest first; the last stands for the present.
 const commits = signal<Commit[]>([])
 const problem = signal('')
@@ -46,23 +47,28 @@ function goTo (at: number): void {
   if (result) void run(result.text, { offset: result.offset, limit: result.limit })
 }
 
+// Opens and closes the slider; closed, queries read the present.
+export function SliderButton () {
+  const toggle = () => {
+    isOpen.value = !isOpen.value
+    if (isOpen.value) void look()
+    else if (asOf.value !== '') goTo(Infinity)
+  }
+  return (
+    <button aria-expanded={isOpen.value} title='Read the graph as it was' onClick={toggle}>
+      <Icon name='history' />{asOf.value === '' ? 'Now' : 'Past'}
+    </button>
+  )
+}
+
 export function Slider () {
+  if (!isOpen.value) return null
   const all = commits.value
   const at = asOf.value === '' ? all.length - 1 : all.findIndex(one => String(one.timestamp) === asOf.value)
   const commit = all[at]
   return (
-    <div class={open.value ? 'slider open' : 'slider'}>
-      <button
-        class='quiet' aria-expanded={open.value}
-        onClick={() => {
-          open.value = !open.value
-          if (open.value) void look()
-          else if (asOf.value !== '') goTo(Infinity)
-        }}
-      >
-        {asOf.value === '' ? 'Now' : 'Past'}
-      </button>
-      {open.value && all.length > 1 && (
+    <div class='slider'>
+      {all.length > 1 && (
         <>
           <input
             type='range' min={0} max={all.length - 1} value={at} aria-label='Moment at which queries read'
@@ -72,7 +78,7 @@ export function Slider () {
           <output>{label(commit, at === all.length - 1)}</output>
         </>
       )}
-      {open.value && all.length <= 1 && (
+      {all.length <= 1 && (
         <span class='muted'>{problem.value || 'There is no past to go to yet: store.retention says how much is kept.'}</span>
       )}
     </div>

@@ -9,7 +9,7 @@ const ROW_PX = 26
 const SPARE_ROWS = 8
 // Rows at the start that say how wide a column is.
 const SAMPLE = 60
-const CHAR_PX = 7.4
+const CHAR_PX = 8.2
 const COLUMN_PX = { min: 64, max: 420 }
 const CELL_CHARS_MAX = 300
 // The highest element that browsers lay out rightly; beyond it the scroll bar is stretched.

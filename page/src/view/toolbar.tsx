@@ -6,6 +6,7 @@ import { chosen, text } from '../editor/editor'
 import { rowLimit, saved } from '../state/kept'
 import { isRunning, run, stop } from '../state/run'
 import { Icon } from './icons'
+import { SliderButton } from './slider'
 
 const LIMITS = [100, 1000, 10_000, 100_000, 1_000_000]
 
@@ -62,6 +63,7 @@ export function Toolbar () {
           {LIMITS.map(limit => <option key={limit} value={limit}>{limit.toLocaleString('en')}</option>)}
         </select>
       </label>
+      <SliderButton />
       <span class='space' />
       <span class='muted' role='status'>{note.value}</span>
       {naming.value === undefined

@@ -11,6 +11,7 @@ mod common;
 mod formats;
 mod limits;
 mod newcomers;
+mod page;
 mod query;
 mod security;
 mod status;

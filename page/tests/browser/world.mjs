@@ -1,0 +1,157 @@
+// A server of its own and a browser for each test file.
+//
+//   TELAR     the binary, built with the page
+//   CHROMIUM  the browser; /usr/bin/chromium if it is not said
+//   SHOTS     a folder for screenshots; none are made without
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import fs from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { after, before, beforeEach, afterEach } from 'node:test'
+
+import { chromium } from 'playwright-core'
+
+// Without a graphics card WebGL is drawn by the processor.
+const ARGUMENTS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+export const PASSWORD = 'correct-horse'
+const START_MS = 30_000
+
+export class Server {
+  constructor (settings) {
+    this.settings = settings
+    this.folder = fs.mkdtempSync(path.join(os.tmpdir(), 'telar-page-'))
+  }
+
+  // Starts it, again at the address that it had.
+  async start () {
+    const binary = process.env.TELAR
+    assert(binary, 'TELAR names the binary')
+    this.process = spawn(binary, [
+      'serve', path.join(this.folder, 'graph.telar'), '--bolt', '127.0.0.1:0', '--http', this.address ?? '127.0.0.1:0',
+      '--set', 'store.retention=1d', ...this.settings
+    ], { env: { ...process.env, TELAR_AUTH_INITIAL_PASSWORD: PASSWORD }, stdio: ['ignore', 'pipe', 'ignore'] })
+    this.address = await new Promise((resolve, reject) => {
+      let said = ''
+      const timer = setTimeout(() => reject(new Error(`the server did not start: ${said}`)), START_MS)
+      this.process.stdout.on('data', data => {
+        said += data
+        const found = /^HTTP at https?:\/\/(\S+)$/m.exec(said)
+        if (!found) return
+        clearTimeout(timer)
+        resolve(found[1])
+      })
+      this.process.on('exit', () => reject(new Error(`the server ended: ${said}`)))
+    })
+  }
+
+  get url () {
+    return `http://${this.address}/`
+  }
+
+  async kill () {
+    const ended = new Promise(resolve => this.process.once('exit', resolve))
+    this.process.kill('SIGKILL')
+    await ended
+  }
+
+  async close () {
+    await this.kill()
+    fs.rmSync(this.folder, { recursive: true })
+  }
+
+  // Runs a statement as a program does.
+  async run (statement, parameters = {}, user = 'neo4j') {
+    const response = await fetch(`${this.url}db/telar/query/v2`, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...this.settings.includes('--no-auth') ? {} : { Authorization: 'Basic ' + btoa(`${user}:${PASSWORD}`) }
+      },
+      body: JSON.stringify({ statement, parameters })
+    })
+    const answer = await response.json()
+    assert(!answer.errors, JSON.stringify(answer.errors))
+    return answer.data.values
+  }
+}
+
+// What a test file needs: `world.server`, `world.page`. A page must say nothing on the console and ask
+// nobody but its server.
+export function world (...settings) {
+  const world = { server: new Server(settings) }
+  let browser
+  before(async () => {
+    await world.server.start()
+    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+  })
+  after(async () => {
+    await browser?.close()
+    await world.server.close()
+  })
+  beforeEach(async () => {
+    world.context = await browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'] })
+    world.page = await world.context.newPage()
+    world.problems = []
+    watch(world.page, world)
+  })
+  afterEach(async () => {
+    await world.context.close()
+    assert.deepEqual(world.problems, [])
+  })
+  return world
+}
+
+function watch (page, world) {
+  page.setDefaultTimeout(10_000)
+  page.on('pageerror', error => world.problems.push(`error: ${error.message}`))
+  page.on('console', message => {
+    // The browser itself reports statements that are wrong.
+    const ordinary = /status of 400/.test(message.text()) || world.expected?.test(message.text())
+    if (message.type() === 'error' && !ordinary) world.problems.push(message.text())
+  })
+  page.on('request', request => {
+    const url = new URL(request.url())
+    const own = url.host === world.server.address || ['data:', 'blob:'].includes(url.protocol)
+    if (!own) world.problems.push(`asked ${url}`)
+  })
+  page.on('dialog', dialog => {
+    if (world.dialog) return world.dialog(dialog)
+    world.problems.push(`dialog: ${dialog.message()}`)
+    return dialog.dismiss()
+  })
+}
+
+// Opens the page and waits until it can be worked with.
+export async function open (world, hash = '') {
+  await world.page.goto(world.server.url + hash)
+  await world.page.getByRole('button', { name: 'Run', exact: true }).waitFor()
+}
+
+export async function type (page, text) {
+  await page.locator('.cm-content').click()
+  await page.keyboard.press('Control+a')
+  await page.keyboard.press('Delete')
+  // As pasted: brackets are not closed and nothing is completed.
+  await page.keyboard.insertText(text)
+  await page.keyboard.press('Escape')
+}
+
+export async function run (page, text) {
+  await type(page, text)
+  await page.keyboard.press('Control+Enter')
+}
+
+export async function outcome (page) {
+  const shown = page.locator('.outcome')
+  await shown.filter({ hasNotText: 'running…' }).waitFor()
+  return shown.innerText()
+}
+
+export async function shot (page, name) {
+  const { SHOTS } = process.env
+  if (!SHOTS) return
+  fs.mkdirSync(SHOTS, { recursive: true })
+  await page.screenshot({ path: path.join(SHOTS, `${name}.png`), caret: 'initial', animations: 'allow' })
+}

@@ -64,6 +64,7 @@ pack() {
     rm -rf "$folder"
 }
 
+tools/page.sh
 sizes=()
 too_large=0
 pieces=("$@")

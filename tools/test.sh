@@ -59,7 +59,7 @@ install() {
 }
 
 # Rust with its components, a C compiler (LMDB and zstd are C), Git (the repository's own rules read
-# the list of its files) and strace (power failures are made of what it records).
+# the list of its files), strace (power failures are made of what it records) and Node.js (the page).
 #
 # `step` tests the status of what it calls, which turns `set -e` off inside: say `|| return 1`.
 tools() {
@@ -72,6 +72,7 @@ tools() {
     if ! command -v cc >/dev/null; then install gcc libc6-dev || return 1; fi
     if ! command -v git >/dev/null; then install git || return 1; fi
     if ! command -v strace >/dev/null; then install strace || return 1; fi
+    if ! command -v npm >/dev/null; then install nodejs npm || return 1; fi
     cargo --version && cargo clippy --version && cc --version | head -n 1
 }
 
@@ -82,12 +83,16 @@ docs() {
 step tools tools
 step format cargo fmt --all --check
 step fetch cargo fetch --locked
+# Before anything is compiled, as the server embeds it.
+step page tools/page.sh
 step clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs docs
 step tests cargo test --workspace --locked --no-fail-fast
 step openapi tools/openapi.sh
 # Neo4j's drivers and the TCK over Bolt, against the binary that the tests have just built.
 step drivers tools/drivers.sh "$target/debug/telar"
+# The page in a browser.
+step 'page tests' tools/page.sh --test "$target/debug/telar"
 # Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
 frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
 if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi

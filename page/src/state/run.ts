@@ -4,7 +4,7 @@ import { batch, signal, type Signal } from '@preact/signals'
 
 import { RequestError, type Api, type Operator, type Summary } from '../server/api'
 import { elements, type Node, type Relationship, type Value } from '../server/values'
-import { history, parametersText, remember, rowLimit } from './kept'
+import { parametersText, remember, rowLimit } from './kept'
 import { api, noteError } from './session'
 
 export type Progress = 'waiting' | 'running' | 'done' | 'failed' | 'stopped' | 'skipped'
@@ -17,6 +17,8 @@ export interface Result {
   database: string
   // The moment that the time slider asked for.
   asOf: string
+  // What it may do; none if it could not be planned.
+  kind: Summary['queryType'] | undefined
   progress: Signal<Progress>
   fields: Signal<string[]>
   // Grows in place; `version` tells that it has.
@@ -69,12 +71,12 @@ export function parameters (): Record<string, unknown> {
   return read as Record<string, unknown>
 }
 
-function newResult (text: string, offset: number, limit: number, moment: string): Result {
+type Wanted = Pick<Result, 'text' | 'offset' | 'limit' | 'asOf' | 'kind'>
+
+function newResult (wanted: Wanted): Result {
   return {
-    text,
-    offset,
+    ...wanted,
     database: api.value.database,
-    asOf: moment,
     progress: signal<Progress>('waiting'),
     fields: signal<string[]>([]),
     rows: [],
@@ -82,8 +84,7 @@ function newResult (text: string, offset: number, limit: number, moment: string)
     summary: signal<Summary | undefined>(undefined),
     error: signal(''),
     tookMs: signal(0),
-    hasMore: signal(false),
-    limit
+    hasMore: signal(false)
   }
 }
 
@@ -100,17 +101,23 @@ export async function run (text: string, options: { offset?: number, prefix?: 'E
     const given = parameters()
     const found = await check(asking, text, abort.signal)
     if (found.length === 0) return
-    const all = found.map(one => newResult(text.slice(one.start, one.end), offset + one.start, limit, moment))
+    const all = found.map(({ start, end, queryType: kind }) => newResult({
+      text: text.slice(start, end),
+      offset: offset + start,
+      limit,
+      // History is of the past only for what reads.
+      asOf: kind === 'r' ? moment : '',
+      kind
+    }))
     batch(() => {
       results.value = all
       shown.value = 0
     })
     for (const [at, result] of all.entries()) {
       shown.value = at
-      // History is of the past only for what reads.
-      const past = moment !== '' && found[at]!.queryType === 'r' ? `AT TIMESTAMP ${moment} ` : ''
-      const kind = prefix ? `${prefix} ` : ''
-      await runOne(asking, result, kind + past + result.text, given, abort.signal)
+      await runOne(asking, result, given, abort.signal, prefix)
+      const outcome = result.error.value === '' ? 'ok' : 'failed'
+      remember({ text: result.text, database: result.database, at: Date.now(), outcome })
       if (result.progress.value !== 'done') {
         for (const rest of all.slice(at + 1)) rest.progress.value = 'skipped'
         break
@@ -119,7 +126,7 @@ export async function run (text: string, options: { offset?: number, prefix?: 'E
   } catch (error) {
     if (abort.signal.aborted) return
     noteError(error)
-    const failed = newResult(text, offset, limit, moment)
+    const failed = newResult({ text, offset, limit, asOf: moment, kind: undefined })
     failed.progress.value = 'failed'
     failed.error.value = (error as Error).message
     batch(() => {
@@ -134,7 +141,11 @@ export async function run (text: string, options: { offset?: number, prefix?: 'E
   }
 }
 
-async function runOne (asking: Api, result: Result, text: string, given: Record<string, unknown>, abort: AbortSignal): Promise<void> {
+async function runOne (
+  asking: Api, result: Result, given: Record<string, unknown>, abort: AbortSignal, prefix?: 'EXPLAIN' | 'PROFILE'
+): Promise<void> {
+  const past = result.asOf === '' ? '' : `AT TIMESTAMP ${result.asOf} `
+  const text = (prefix ? `${prefix} ` : '') + past + result.text
   const begun = performance.now()
   result.progress.value = 'running'
   try {
@@ -167,20 +178,37 @@ async function runOne (asking: Api, result: Result, text: string, given: Record<
     if (!(error instanceof RequestError) && !abort.aborted) throw error
   } finally {
     result.tookMs.value = performance.now() - begun
-    const outcome = result.error.value === '' ? 'ok' : 'failed'
-    remember({ text: result.text, database: result.database, at: Date.now(), outcome })
   }
+}
+
+let rerunning: AbortController | undefined
+
+// Runs again what is shown, if it only reads, and puts the new answer in the place of the old one when it
+// is complete, so that one sees what has changed.
+export async function rerun (): Promise<void> {
+  const at = shown.value
+  const old = results.value[at]
+  if (old?.kind !== 'r' || isRunning.value) return
+  rerunning?.abort()
+  const abort = new AbortController()
+  rerunning = abort
+  const { text, offset, limit, kind } = old
+  const fresh = newResult({ text, offset, limit, kind, asOf: asOf.value })
+  try {
+    await runOne(api.value.on(old.database), fresh, parameters(), abort.signal)
+  } catch (error) {
+    fresh.error.value = (error as Error).message
+    fresh.progress.value = 'failed'
+  }
+  if (!abort.signal.aborted && results.value[at] === old) results.value = results.value.with(at, fresh)
 }
 
 // Ends what runs; the server ends the statement when its reader hangs up.
 export function stop (): void {
   aborting?.abort()
+  rerunning?.abort()
   aborting = undefined
   isRunning.value = false
-}
-
-export function latest (): string {
-  return history.value[0]?.text ?? ''
 }
 
 export function plan (result: Result): Operator | undefined {

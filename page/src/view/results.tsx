@@ -1,7 +1,6 @@
 // What a run has answered: a tab for each statement, and for each of these several ways to look at it.
 
-import { useComputed } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useMemo } from 'preact/hooks'
 
 import { GraphPanel } from '../graph/panel'
 import { put } from '../editor/editor'
@@ -51,7 +50,7 @@ export function Results () {
           ))}
         </div>
       )}
-      {result ? <One key={result} result={result} /> : <Nothing />}
+      {result ? <One key={`${shown.value} ${result.text}`} result={result} /> : <Nothing />}
     </section>
   )
 }
@@ -96,13 +95,11 @@ function One ({ result }: { result: Result }) {
 }
 
 function Graph ({ result }: { result: Result }) {
-  const source = useComputed(() => {
-    void result.version.value
-    return graphOf(result)
-  })
+  const version = result.version.value
+  const source = useMemo(() => graphOf(result), [result, version])
   return (
     <GraphPanel
-      source={source.value} api={api.value} dark={dark.value}
+      source={source} api={api.value} dark={dark.value}
       readOnly={!mayWrite.value || result.asOf !== ''} asOf={result.asOf} onStatement={text => put(text)}
     />
   )

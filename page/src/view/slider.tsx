@@ -2,7 +2,7 @@
 
 import { signal } from '@preact/signals'
 
-import { asOf, results, run, shown } from '../state/run'
+import { asOf, rerun } from '../state/run'
 import { api, noteError } from '../state/session'
 import { Icon } from './icons'
 
@@ -43,8 +43,7 @@ function goTo (at: number): void {
   const commit = commits.value[at]
   const last = at >= commits.value.length - 1
   asOf.value = last || !commit ? '' : String(commit.timestamp)
-  const result = results.value[shown.value]
-  if (result) void run(result.text, { offset: result.offset, limit: result.limit })
+  void rerun()
 }
 
 // Opens and closes the slider; closed, queries read the present.

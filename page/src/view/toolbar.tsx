@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 
 import { chosen, text } from '../editor/editor'
 import { rowLimit, saved } from '../state/kept'
+import { isLive, problem } from '../state/live'
 import { isRunning, run, stop } from '../state/run'
 import { Icon } from './icons'
 import { SliderButton } from './slider'
@@ -64,8 +65,14 @@ export function Toolbar () {
         </select>
       </label>
       <SliderButton />
+      <button
+        aria-pressed={isLive.value} title='Ask again whenever something is committed'
+        onClick={() => { isLive.value = !isLive.value }}
+      >
+        <Icon name='running' />Live
+      </button>
       <span class='space' />
-      <span class='muted' role='status'>{note.value}</span>
+      <span class='muted' role='status'>{note.value || problem.value}</span>
       {naming.value === undefined
         ? <button title='Keep this text in the browser' onClick={() => { naming.value = '' }}><Icon name='save' />Save</button>
         : (

@@ -94,7 +94,7 @@ fn an_error_says_where_it_is() {
         ("RETURN '🧵', bar", "bar", "UndefinedVariable"),
         ("RETURN 1;\n// 🧵 é\nMATCH (n) RETRUN n", "RETRUN", "UnexpectedSyntax"),
         ("RETURN 1; RETURN nosuch(1); RETURN 2", "nosuch", "UnknownFunction"),
-        ("RETURN 'never ends", "'never ends", ""),
+        ("RETURN 'never ends", "'", "UnexpectedSyntax"),
     ];
     for (text, place, title) in cases {
         let found = check(&server, text);

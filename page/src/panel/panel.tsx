@@ -5,6 +5,7 @@ import type { ComponentType } from 'preact'
 import { isAdmin, user } from '../state/session'
 import type { IconName } from '../view/icons'
 import { History } from './history'
+import { Import } from './import'
 import { Parameters } from './parameters'
 import { Running } from './running'
 import { Saved } from './saved'
@@ -13,7 +14,7 @@ import { Search } from './search'
 import { Status } from './status'
 import { Users } from './users'
 
-export type PanelName = 'schema' | 'history' | 'saved' | 'parameters' | 'search' | 'running' | 'users' | 'status'
+export type PanelName = 'schema' | 'history' | 'saved' | 'parameters' | 'search' | 'import' | 'running' | 'users' | 'status'
 
 interface Entry {
   name: PanelName
@@ -28,6 +29,7 @@ const ALL: Entry[] = [
   { name: 'saved', title: 'Saved queries', icon: 'star', content: Saved },
   { name: 'parameters', title: 'Parameters', icon: 'braces', content: Parameters },
   { name: 'search', title: 'Search', icon: 'search', content: Search },
+  { name: 'import', title: 'Import', icon: 'import', content: Import },
   { name: 'running', title: 'Running queries', icon: 'running', content: Running },
   { name: 'users', title: 'Users', icon: 'users', content: Users },
   { name: 'status', title: 'Status', icon: 'status', content: Status }

@@ -9,11 +9,10 @@
 # Needs Node.js 20 with npm; packages are installed below page/, from the lock file. The tests want
 # Chromium: CHROMIUM names it, or else it is installed where this system has apt.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../page"
-
 mode=${1:-}
 telar=
 if [[ -n $mode ]]; then telar=$(realpath "${2:?the path of the telar binary}"); fi
+cd "$(dirname "${BASH_SOURCE[0]}")/../page"
 
 packages() {
     # The copy of the lock file says what is installed.

@@ -15,6 +15,8 @@ function App () {
   }
 }
 
-render(<App />, document.getElementById('app')!)
+const place = document.getElementById('app')!
+place.replaceChildren()
+render(<App />, place)
 void learnVersion()
 void connect()

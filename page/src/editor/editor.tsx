@@ -22,6 +22,7 @@ import { complete } from './complete'
 import { colours, cypher } from './language'
 
 const LINT_DELAY_MS = 250
+const COMPLETE_DELAY_MS = 5
 
 let view: EditorView | undefined
 
@@ -140,7 +141,7 @@ function extensions (onChange: (text: string) => void): Extension[] {
   return [
     keys, lineNumbers(), highlightSpecialChars(), history(), drawSelection(), indentOnInput(), bracketMatching(),
     closeBrackets(), highlightActiveLine(), cypher, colours, lit, look,
-    autocompletion({ override: [complete], closeOnBlur: true }),
+    autocompletion({ override: [complete], activateOnTypingDelay: COMPLETE_DELAY_MS }),
     linter(diagnostics, { delay: LINT_DELAY_MS }),
     placeholder('MATCH (n) RETURN n LIMIT 25'),
     EditorView.lineWrapping,

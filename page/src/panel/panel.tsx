@@ -4,8 +4,8 @@ import type { ComponentType } from 'preact'
 
 import { isAdmin, user } from '../state/session'
 import type { IconName } from '../view/icons'
+import { lazy } from '../view/lazy'
 import { History } from './history'
-import { Import } from './import'
 import { Parameters } from './parameters'
 import { Running } from './running'
 import { Saved } from './saved'
@@ -22,6 +22,8 @@ interface Entry {
   icon: IconName
   content: ComponentType
 }
+
+const Import = lazy(async () => (await import('./import')).Import)
 
 const ALL: Entry[] = [
   { name: 'schema', title: 'What is in the database', icon: 'schema', content: SchemaPanel },

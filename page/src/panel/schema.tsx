@@ -32,7 +32,7 @@ export function SchemaPanel () {
           </dl>
         </details>
       )}
-      <Listed title='Indexes' all={indexes} />
+      <Listed title='Indexes' all={indexes.filter(({ type }) => type !== 'LOOKUP')} />
       <Listed title='Constraints' all={constraints} />
     </>
   )

@@ -3,7 +3,7 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-import { api, database, noteError } from '../state/session'
+import { api, database, noteError, version } from '../state/session'
 import { duration } from '../view/results'
 import { histogram, quantile, samples, sum, type Sample } from './metrics'
 
@@ -63,6 +63,7 @@ export function Status () {
   const now = points.value.at(-1)
   const of = { database: database.value }
   const mib = (name: string, labels = {}) => `${(sum(all, name, labels) / 2 ** 20).toFixed(1)} MiB`
+  const has = (name: string) => all.some(one => one.name === name)
   const rows: [string, string][] = [
     ['Up for', elapsed(sum(all, 'telar_uptime_seconds'))],
     ['Connections', `${sum(all, 'telar_connections', { protocol: 'Bolt' })} Bolt, ${sum(all, 'telar_connections', { protocol: 'Http' })} HTTP`],
@@ -78,6 +79,9 @@ export function Status () {
     ['Disk that is free', `${(sum(all, 'telar_disk_free_bytes') / 2 ** 30).toFixed(1)} GiB`],
     ['Commits', sum(all, 'telar_commit_timestamp', of).toLocaleString('en')],
     ['Commits since the checkpoint', sum(all, 'telar_checkpoint_commits_behind').toLocaleString('en')],
+    ...has('telar_backup_age_seconds') ? [['Last backup', `${elapsed(sum(all, 'telar_backup_age_seconds', of))} ago`] as [string, string]] : [],
+    ...has('telar_follow_behind_seconds') ? [['Behind its source', elapsed(sum(all, 'telar_follow_behind_seconds', of))] as [string, string]] : [],
+    ...has('telar_cluster_commits_behind') ? [['Commits behind the leader', String(sum(all, 'telar_cluster_commits_behind', of))] as [string, string]] : [],
     ['Oldest reader', elapsed(sum(all, 'telar_oldest_reader_seconds', of))],
     ['Plans kept', String(sum(all, 'telar_plans', of))]
   ]
@@ -91,6 +95,7 @@ export function Status () {
         <tbody>{rows.map(([what, value]) => <tr key={what}><th scope='row'>{what}</th><td>{value}</td></tr>)}</tbody>
       </table>
       <p class='error' role='status'>{problem.value}</p>
+      <p class='muted'>Telar {version.value}. The page is made with packages of others: <a href={LICENCES}>their licences</a>.</p>
     </>
   )
 }

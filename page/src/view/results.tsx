@@ -2,7 +2,6 @@
 
 import { useEffect, useMemo } from 'preact/hooks'
 
-import { GraphPanel } from '../graph/panel'
 import { put } from '../editor/editor'
 import { kept } from '../state/kept'
 import { graphOf, plan, results, run, shown, type Result } from '../state/run'
@@ -10,6 +9,7 @@ import { refreshSchema } from '../state/schema'
 import { api, dark, mayWrite } from '../state/session'
 import { Download } from './download'
 import { Json } from './json'
+import { lazy } from './lazy'
 import { PlanView } from './plan'
 import { Slider } from './slider'
 import { Table } from './table'
@@ -93,6 +93,9 @@ function One ({ result }: { result: Result }) {
     </div>
   )
 }
+
+// What draws is larger than all else together, and is loaded once there is something to draw.
+const GraphPanel = lazy(async () => (await import('../graph/panel')).GraphPanel)
 
 function Graph ({ result }: { result: Result }) {
   const version = result.version.value

@@ -38,8 +38,8 @@ for (const colours of ['light', 'dark']) {
     await page.getByRole('button', { name: 'Profile' }).click()
     await page.getByRole('tab', { name: 'Plan' }).click()
     assert.deepEqual(await findings(), [], 'Plan')
-    for (const panel of ['History', 'Saved queries', 'Parameters', 'Search', 'Running queries', 'Status']) {
-      await page.getByRole('button', { name: panel, exact: true }).click()
+    for (const panel of ['History', 'Saved queries', 'Parameters', 'Search', 'Import', 'Running queries', 'Status']) {
+      await page.getByRole('button', { name: panel, exact: true }).first().click()
       await page.waitForTimeout(200)
       assert.deepEqual(await findings(), [], panel)
     }

@@ -99,6 +99,7 @@ fn file(asset: &Asset, headers: &HeaderMap) -> Response {
         Some("html") => "text/html; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
+        Some("txt") => "text/plain; charset=utf-8",
         _ => "application/octet-stream",
     };
     if takes_gzip(headers) {

@@ -289,6 +289,17 @@ pub const CLAUSES: [Keyword; 20] = [
     Keyword::Finish,
 ];
 
+/// The words that the page of the server colours and completes; a build without the repository
+/// around it has none.
+#[test]
+fn the_page_knows_every_keyword() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../page/src/editor/keywords.ts");
+    let Ok(words) = std::fs::read_to_string(page) else { return };
+    for (text, _) in KEYWORDS {
+        assert!(words.contains(&format!("'{text}'")), "{text} is missing in {page}");
+    }
+}
+
 #[test]
 fn keywords_are_sorted_and_found_in_any_case() {
     assert!(KEYWORDS.windows(2).all(|pair| pair[0].0 < pair[1].0));

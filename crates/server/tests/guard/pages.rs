@@ -48,6 +48,7 @@ fn send(server: &Attacked, first: &str, headers: &[&str], body: Option<&str>) ->
 type Case = (&'static str, &'static [&'static str], Option<&'static str>, [u16; 4]);
 
 const HERE: &str = "Host: localhost:PORT";
+const NAVIGATE: &str = "Sec-Fetch-Mode: navigate";
 
 #[rustfmt::skip]
 const CASES: &[Case] = &[
@@ -95,6 +96,14 @@ const CASES: &[Case] = &[
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: http://localhost:PORT"], Some(WRITE), [202; 4]),
     ("POST {query} HTTP/1.1", &["Host: [::1]:PORT", JSON, "Origin: http://[::1]:PORT", "Sec-Fetch-Site: same-origin"], Some(WRITE), [202; 4]),
     ("GET / HTTP/1.1", &[HERE, "Sec-Fetch-Site: none"], None, [200; 4]),
+    // A link to the page that was followed, and nothing that looks like one.
+    ("GET / HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site", NAVIGATE, "Sec-Fetch-Dest: document"], None, [200; 4]),
+    ("GET / HTTP/1.1", &["Host: evil.example", "Sec-Fetch-Site: cross-site", NAVIGATE, "Sec-Fetch-Dest: document"], None, [403, 200, 403, 403]),
+    ("GET / HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site", NAVIGATE, "Sec-Fetch-Dest: iframe"], None, [403; 4]),
+    ("GET / HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors", "Sec-Fetch-Dest: document"], None, [403; 4]),
+    ("GET / HTTP/1.1", &[HERE, "Origin: https://evil.example", NAVIGATE, "Sec-Fetch-Dest: document"], None, [403; 4]),
+    ("POST / HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site", NAVIGATE, "Sec-Fetch-Dest: document"], Some(""), [403; 4]),
+    ("GET /metrics HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site", NAVIGATE, "Sec-Fetch-Dest: document"], None, [403; 4]),
     // Pages that settings name, a proxy in front that is called otherwise.
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: https://app.example.com", "Sec-Fetch-Site: cross-site"], Some(WRITE), [403, 403, 202, 202]),
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: http://localhost:3000", "Sec-Fetch-Site: same-site"], Some(WRITE), [403, 403, 202, 202]),

@@ -26,6 +26,8 @@ export interface Hub {
 export interface Edit {
   title: string
   query: Query
+  // The same with all relationships of the node, if that can be asked for.
+  detached?: Query
   // What follows for the view: the element's new state comes from the answer, or it goes.
   removes?: string
 }
@@ -136,12 +138,11 @@ export class Actions {
     this.edit.value = edit
   }
 
-  // Runs the edit that was proposed.
-  async run (): Promise<void> {
+  // Runs the edit that was proposed, in the form that was chosen.
+  async run ({ text, parameters }: Query): Promise<void> {
     const edit = this.edit.value
     if (!edit) return
     await this.attempt(async () => {
-      const { text, parameters } = edit.query
       const { rows } = await this.api.run(text, parameters)
       this.edit.value = undefined
       if (edit.removes !== undefined) {

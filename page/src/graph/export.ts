@@ -42,7 +42,6 @@ export interface DrawnNode extends Point {
   caption: string
   color: string
   size: number
-  opacity: number
 }
 
 export interface DrawnEdge {
@@ -67,7 +66,6 @@ export interface Drawing {
 // `text` as content or attribute of XML: without characters that XML has no place for.
 export function escape (text: string): string {
   return text
-    // eslint-disable-next-line no-control-regex
     .replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
     .replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
@@ -89,8 +87,7 @@ export function svg (drawing: Drawing, box: Box): string {
   for (const edge of drawing.edges) parts.push(edgeSvg(edge, at, drawing))
   for (const node of drawing.nodes) {
     const { x, y } = at(node)
-    parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(node.size)}" fill="${escape(node.color)}"` +
-      `${node.opacity < 1 ? ` opacity="${node.opacity}"` : ''}/>`)
+    parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(node.size)}" fill="${escape(node.color)}"/>`)
   }
   for (const node of drawing.nodes) {
     if (node.caption === '') continue

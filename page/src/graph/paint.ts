@@ -4,7 +4,7 @@ import { shown, type Node } from '../server/values'
 import { edgeCaption, type Edge } from './bundle'
 import { mix, paletteColor, ramp, type Theme } from './palette'
 import {
-  nodeCaption, number, SIZE_DEFAULT, shortened, sizer, type LabelStyle, type Measure, type Scale
+  nodeCaption, number, SIZE_DEFAULT, shortened, sizer, typeKey, type LabelStyle, type Measure, type Scale
 } from './styles'
 import type { Scene, View } from './view'
 
@@ -75,13 +75,19 @@ export class Painter {
     const { theme } = this
     const changes = this.view.changes.value
     if (isSelected) return theme.accent
-    if (isFar) return mix(theme.edge, theme.background, 0.75)
+    if (isFar) return mix(this.typeColor(edge) ?? theme.edge, theme.background, 0.75)
     if (changes) {
       if (edge.members.some(member => changes.added.has(member.id))) return theme.added
       if (edge.members.every(member => changes.removed.has(member.id))) return mix(theme.removed, theme.background, 0.6)
       if (edge.members.some(member => changes.changed.has(member.id))) return theme.changed
     }
-    return isNear ? mix(theme.edge, theme.text, 0.45) : theme.edge
+    const color = this.typeColor(edge) ?? theme.edge
+    return isNear ? mix(color, theme.text, 0.45) : color
+  }
+
+  // A bundle has the colour of its first type.
+  private typeColor (edge: Edge): string | undefined {
+    return this.view.styles.value[typeKey(edge.members[0]!.type)]?.color
   }
 
   private ring (id: string, isSelected: boolean, color: string): [color: string, width: number] {

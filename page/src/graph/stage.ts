@@ -28,7 +28,6 @@ export interface StageEvents {
   clickStage: () => void
   open: (id: string) => void
   hover: (key: string | undefined) => void
-  menu: (id: string, at: Point) => void
   drag: (ids: readonly string[], phase: 'move' | 'end') => void
   lasso: (ids: string[], isAdded: boolean) => void
   // The user moved the camera.
@@ -269,6 +268,18 @@ export class Stage {
     return point && this.sigma.graphToViewport(point)
   }
 
+  isSeen (id: string): boolean {
+    const point = this.onScreen(id)
+    const { width, height } = this.sigma.getDimensions()
+    return point !== undefined && point.x > 0 && point.x < width && point.y > 0 && point.y < height
+  }
+
+  // Moves the camera to a node without another zoom.
+  center (id: string): void {
+    const point = this.position(id)
+    if (point) this.go(this.sigma.graphToFramedGraph(point), true)
+  }
+
   // Moves the camera so that these nodes, or all, are seen.
   fit (ids?: Iterable<string>, isAnimated = true): void {
     const points: Point[] = []
@@ -354,10 +365,6 @@ export class Stage {
       events.open(payload.node)
     })
     sigma.on('doubleClickEdge', payload => payload.preventSigmaDefault())
-    sigma.on('rightClickNode', payload => {
-      payload.event.original.preventDefault()
-      events.menu(payload.node, payload.event)
-    })
     const hover = (key: string | undefined): void => {
       if (!this.dragged?.isMoved) events.hover(key)
     }

@@ -27,6 +27,9 @@ export const DEGREE = 'degree'
 
 const KEY = 'telar.graph.styles'
 
+// Name under which the style of a relationship type is kept, apart from those of labels.
+export const typeKey = (type: string): string => `-[${type}]->`
+
 export function load (storage: Storage | undefined = storageOf()): Styles {
   const styles: Styles = Object.create(null)
   try {

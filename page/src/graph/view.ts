@@ -8,7 +8,7 @@ import { difference, isEmpty, type Changes } from './difference'
 import { paletteColor } from './palette'
 import { place, type Point } from './placement'
 import type { Element } from './statements'
-import { DEGREE, load, save, scale, type LabelStyle, type Measure, type Scale, type Styles } from './styles'
+import { DEGREE, load, nodeCaption, save, scale, type LabelStyle, type Measure, type Scale, type Styles } from './styles'
 
 export interface GraphSource {
   nodes: Map<string, Node>
@@ -193,6 +193,10 @@ export class View {
     else styles[label] = style
     this.styles.value = styles
     save(styles)
+  }
+
+  caption (node: Node): string {
+    return nodeCaption(node, this.style(this.lookLabel(node) ?? ''))
   }
 
   // The label that says how a node looks: the first one that somebody gave a style, or the first.

@@ -4,7 +4,7 @@ import { boxOf } from './geometry'
 import { csv, json, svg, type DrawnEdge, type DrawnNode } from './export'
 import { Painter } from './paint'
 import type { Theme } from './palette'
-import type { Stage } from './stage'
+import { CAPTIONS_MAX, type Stage } from './stage'
 import type { View } from './view'
 
 export type Format = 'png' | 'png-transparent' | 'svg' | 'csv' | 'json'
@@ -25,18 +25,18 @@ export function save (format: Format, view: View, stage: Stage | undefined, them
 // All of the scene as SVG, wherever the camera is.
 function picture (view: View, theme: Theme): string {
   const scene = view.scene.value
-  const painter = new Painter(view, theme)
+  const painter = new Painter(view, theme, scene.edges.length > CAPTIONS_MAX)
   const drawn = new Map<string, DrawnNode>()
   for (const node of scene.nodes.values()) {
     const { label, color, size } = painter.node(node)
     drawn.set(node.id, { ...view.positions.get(node.id)!, caption: label, color, size })
   }
   const edges: DrawnEdge[] = scene.edges.map(edge => {
-    const { label, color, size } = painter.edge(edge)
+    const { label, labelVisibility, color, size } = painter.edge(edge)
     return {
       source: drawn.get(edge.source)!,
       target: drawn.get(edge.target)!,
-      caption: label,
+      caption: labelVisibility === 'visible' ? label : '',
       color,
       size,
       curvature: edge.curvature,

@@ -18,7 +18,7 @@ export type ToLayout = {
   x: number
   y: number
   isFixed: boolean
-} | { kind: 'stop' }
+} | { kind: 'stop' | 'drawn' }
 
 export interface FromLayout {
   run: number
@@ -90,6 +90,8 @@ export class Layout {
       if (data.run !== this.run) return
       if (data.isLast) this.isRunning = false
       this.onPositions(data.positions, data.isLast, data.rounds)
+      // The next positions come when these can be seen: not faster than frames are drawn.
+      requestAnimationFrame(() => this.worker?.postMessage({ kind: 'drawn' } satisfies ToLayout))
     }
     return worker
   }

@@ -15,13 +15,18 @@ const SCALE = 11
 const SLICE_MILLISECONDS = 16
 
 // Movement of an average node, as a share of the extent, below which the layout has settled.
-const SETTLED = 0.0004
-const SETTLED_ROUNDS = 4
+const SETTLED = 0.0002
+const SETTLED_ROUNDS = 5
 const ROUNDS_MIN = 40
+
+// A small graph that swings for ever has had enough rounds.
+const ROUNDS_MAX = 1200
 
 interface Run {
   number: number
   nodes: Float32Array
+  // The nodes of the round before.
+  before: Float32Array
   edges: Float32Array
   settings: object
   end: number
@@ -30,6 +35,9 @@ interface Run {
 }
 
 let run: Run | undefined
+
+// Whether the page has drawn what was sent last.
+let isDrawn = true
 
 const post = (message: FromLayout, transfer: Transferable[] = []): void => {
   self.postMessage(message, { transfer })
@@ -41,6 +49,7 @@ self.onmessage = ({ data }: MessageEvent<ToLayout>) => {
     case 'stop':
       if (run) finish(run)
       break
+    case 'drawn': isDrawn = true; break
     case 'move':
       if (run && run.number === data.run) {
         const at = data.index * NODE
@@ -77,6 +86,7 @@ function begin ({ run: number, positions, fixed, edges: pairs, milliseconds }: T
   run = {
     number,
     nodes,
+    before: new Float32Array(nodes.length),
     edges,
     settings: {
       linLogMode: false,
@@ -94,6 +104,7 @@ function begin ({ run: number, positions, fixed, edges: pairs, milliseconds }: T
     rounds: 0,
     calm: 0
   }
+  isDrawn = true
   step(run)
 }
 
@@ -102,30 +113,34 @@ function step (current: Run): void {
   const sliceEnd = Math.min(current.end, performance.now() + SLICE_MILLISECONDS)
   do {
     round(current)
-  } while (performance.now() < sliceEnd && current.calm < SETTLED_ROUNDS)
-  if (performance.now() >= current.end || current.calm >= SETTLED_ROUNDS) finish(current)
+  } while (performance.now() < sliceEnd && !isOver(current))
+  if (isOver(current)) finish(current)
   else {
-    send(current, false)
+    if (isDrawn) send(current, false)
     // Messages come in between.
     setTimeout(step, 0, current)
   }
 }
 
 function round (current: Run): void {
-  const { nodes } = current
+  const { nodes, before } = current
+  before.set(nodes)
   iterate(current.settings, nodes, current.edges)
   current.rounds++
   let moved = 0
   let left = Infinity
   let right = -Infinity
   for (let at = 0; at < nodes.length; at += NODE) {
-    // Forces of this round and what a node followed of them.
-    moved += Math.min(10, Math.hypot(nodes[at + 2]!, nodes[at + 3]!)) * nodes[at + 7]!
+    moved += Math.abs(nodes[at]! - before[at]!) + Math.abs(nodes[at + 1]! - before[at + 1]!)
     left = Math.min(left, nodes[at]!)
     right = Math.max(right, nodes[at]!)
   }
-  const share = moved / (nodes.length / NODE) / Math.max(1, right - left) / 10
+  const share = moved / (nodes.length / NODE) / Math.max(1, right - left)
   current.calm = current.rounds > ROUNDS_MIN && share < SETTLED ? current.calm + 1 : 0
+}
+
+function isOver (current: Run): boolean {
+  return performance.now() >= current.end || current.calm >= SETTLED_ROUNDS || current.rounds >= ROUNDS_MAX
 }
 
 function finish (current: Run): void {
@@ -139,5 +154,6 @@ function send ({ nodes, number, rounds }: Run, isLast: boolean): void {
     positions[2 * index] = nodes[index * NODE]! * SCALE
     positions[2 * index + 1] = nodes[index * NODE + 1]! * SCALE
   }
+  isDrawn = false
   post({ run: number, positions, rounds, isLast }, [positions.buffer])
 }

@@ -14,13 +14,23 @@ export interface NodeLook {
   size: number
   ring: string
   ringWidth: number
+  gap: string
   forced: boolean
 }
 
 export interface EdgeLook {
   label: string
+  labelVisibility: 'visible' | 'hidden'
   color: string
   size: number
+}
+
+// A size with which this many nodes fit on the stage.
+function sizeOfMany (count: number): number {
+  if (count <= 60) return 13
+  if (count <= 400) return SIZE_DEFAULT
+  if (count <= 2000) return 6
+  return count <= 20_000 ? 4 : 2.5
 }
 
 const NO_RING = '#00000000'
@@ -32,8 +42,13 @@ export class Painter {
   private readonly scales = new Map<string, Scale>()
   private readonly near: ReadonlySet<string> | undefined
 
-  // `hovered` is a node, or an edge by its key, whose surroundings stand out.
-  constructor (private readonly view: View, private readonly theme: Theme, private readonly hovered?: string) {
+  constructor (
+    private readonly view: View, private readonly theme: Theme,
+    // Whether edges have no room for captions.
+    private readonly isCrowded: boolean,
+    // A node, or an edge by its key, whose surroundings stand out.
+    private readonly hovered?: string
+  ) {
     this.scene = view.scene.value
     this.near = hovered === undefined ? undefined : this.surroundings(hovered)
   }
@@ -52,9 +67,10 @@ export class Painter {
     return {
       label: isFar ? '' : nodeCaption(node, style) + (more ? ` +${more}` : ''),
       color: isFar ? mix(color, theme.background, 0.82) : color,
-      size: this.size(node, label, style) + (ringWidth > 1 ? ringWidth : 0),
+      size: this.size(node, label, style) + (ringWidth > 1 ? ringWidth + 1 : 0),
       ring: isFar ? NO_RING : ring,
       ringWidth,
+      gap: !isFar && ringWidth >= 2 ? theme.background : NO_RING,
       forced: isSelected || this.near?.has(node.id) === true && this.near.size <= 40
     }
   }
@@ -65,9 +81,10 @@ export class Painter {
     const isNear = this.near !== undefined && this.isIncident(edge)
     const isFar = this.near !== undefined && !isNear && !isSelected
     return {
-      label: isFar ? '' : shortened(edgeCaption(edge), 30),
+      label: shortened(edgeCaption(edge), 30),
+      labelVisibility: isFar || this.isCrowded && !isNear && !isSelected ? 'hidden' : 'visible',
       color: this.edgeColor(edge, isSelected, isNear, isFar),
-      size: edge.members.length === 1 ? isSelected ? 3 : 1.6 : Math.min(8, 2 + Math.sqrt(edge.members.length))
+      size: edge.members.length === 1 ? isSelected ? 3 : 1.6 : 2 + Math.log2(edge.members.length) / 2
     }
   }
 
@@ -117,7 +134,7 @@ export class Painter {
     const general = this.view.override.value?.size
     if (!general && style.size?.by === 'fixed') return style.size.value
     const measure = general ?? (style.size?.by === 'measure' ? style.size.measure : undefined)
-    if (!measure) return this.scene.nodes.size > 20_000 ? 3 : this.scene.nodes.size > 2000 ? 5 : SIZE_DEFAULT
+    if (!measure) return sizeOfMany(this.scene.nodes.size)
     const value = number(this.view.measured(node, measure))
     return value === undefined ? 5 : this.sizerOf(measure, general ? undefined : label)(value)
   }

@@ -20,6 +20,7 @@ export class Performer {
   // How long the last layout took, for measurements.
   layoutMilliseconds = 0
   private readonly hovered = signal<string | undefined>(undefined)
+  private readonly isCrowded = signal(false)
   private readonly layout: Layout
   private known = new Set<string>()
   private edgeCount = 0
@@ -49,7 +50,7 @@ export class Performer {
     const { view, stage } = this
     const scene = view.scene.value
     this.hovered.value = undefined
-    stage?.show(scene, view.positions, new Painter(view, this.theme.value), this.theme.value)
+    stage?.show(scene, view.positions, new Painter(view, this.theme.value, this.isCrowded.value), this.theme.value)
     const fresh = [...scene.nodes.keys()].filter(id => !this.known.has(id))
     const isFirst = this.known.size === 0
     const isOther = fresh.length === scene.nodes.size
@@ -75,7 +76,7 @@ export class Performer {
     view.look.value
     const { nodes, edges } = view.scene.peek()
     const hovered = nodes.size + edges.length <= DIMMED_MAX ? this.hovered.value : undefined
-    this.stage?.paint(new Painter(view, this.theme.value, hovered), this.theme.value)
+    this.stage?.paint(new Painter(view, this.theme.value, this.isCrowded.value, hovered), this.theme.value)
   }
 
   layOut (follows = true): void {
@@ -99,8 +100,7 @@ export class Performer {
   }
 
   private move (positions: Float32Array, isLast: boolean): void {
-    this.stage?.move(positions, this.view.positions, isLast)
-    if (this.follows) this.stage?.fit(undefined, false)
+    this.stage?.move(positions, this.view.positions, this.follows, isLast)
     if (!isLast) return
     this.layoutMilliseconds = performance.now() - this.started
     this.isRunning.value = false
@@ -126,6 +126,9 @@ export class Performer {
       lasso: (ids, isAdded) => view.select(isAdded ? new Set([...view.selection.value, ...ids]) : ids),
       moved: () => {
         this.follows = false
+      },
+      crowded: isCrowded => {
+        this.isCrowded.value = isCrowded
       }
     }
   }

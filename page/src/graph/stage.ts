@@ -21,7 +21,13 @@ const SLOW_MILLISECONDS = 20
 const SLOW_FRAMES = 4
 const EDGES_WORTH_HIDING = 1000
 
-const PADDING = 56
+const PADDING = 52
+
+// In a larger graph, the camera follows the layout only at its end.
+const FOLLOWED_MAX = 10_000
+
+// More edges than this in sight have no room for captions.
+export const CAPTIONS_MAX = 45
 
 export interface StageEvents {
   click: (id: string, isAdded: boolean) => void
@@ -32,6 +38,8 @@ export interface StageEvents {
   lasso: (ids: string[], isAdded: boolean) => void
   // The user moved the camera.
   moved: () => void
+  // Whether there are too many edges in sight for captions.
+  crowded: (isCrowded: boolean) => void
 }
 
 interface NodeAttributes extends Point {
@@ -43,6 +51,7 @@ interface NodeAttributes extends Point {
   labelVisibility: 'auto' | 'visible'
   ringColor: string
   ringWidth: number
+  gapColor: string
 }
 
 interface EdgeAttributes {
@@ -51,6 +60,7 @@ interface EdgeAttributes {
   label: string
   labelColor: string
   labelBackground: string
+  labelVisibility: 'visible' | 'hidden'
   path: string
   curvature: number
   loopRadius: number
@@ -58,20 +68,24 @@ interface EdgeAttributes {
 
 type Graph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
 
-// A ring at the inside of a node's border.
+// A ring at the inside of a node's border, and a gap between it and the node.
 function layerRing (): FragmentLayer {
   return {
     name: 'ring',
     uniforms: [],
     attributes: [
       { name: 'ringColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'ringColor' },
-      { name: 'ringWidth', size: 1, type: WebGL2RenderingContext.FLOAT, source: 'ringWidth' }
+      { name: 'ringWidth', size: 1, type: WebGL2RenderingContext.FLOAT, source: 'ringWidth' },
+      { name: 'gapColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'gapColor' }
     ],
     glsl: `
-vec4 layer_ring(vec4 v_ringColor, float v_ringWidth) {
-  float inner = -v_ringWidth * context.pixelToUV;
-  float share = smoothstep(inner - context.aaWidth, inner + context.aaWidth, context.sdf);
-  return vec4(v_ringColor.rgb, v_ringColor.a * share);
+vec4 layer_ring(vec4 v_ringColor, float v_ringWidth, vec4 v_gapColor) {
+  float ring = -v_ringWidth * context.pixelToUV;
+  float gap = ring - 2.0 * context.pixelToUV;
+  float ringShare = smoothstep(ring - context.aaWidth, ring + context.aaWidth, context.sdf);
+  float gapShare = smoothstep(gap - context.aaWidth, gap + context.aaWidth, context.sdf) * v_gapColor.a;
+  vec3 color = mix(v_gapColor.rgb, v_ringColor.rgb, ringShare);
+  return vec4(color, max(gapShare, v_ringColor.a * ringShare));
 }`
   }
 }
@@ -88,13 +102,14 @@ function options (): object {
         layers: [layerFill(), layerRing()],
         variables: {
           ringColor: { type: 'color', default: '#00000000' },
-          ringWidth: { type: 'number', default: 0 }
+          ringWidth: { type: 'number', default: 0 },
+          gapColor: { type: 'color', default: '#00000000' }
         },
         label: { font, margin: 3 }
       },
       edges: {
         paths: [pathLine(), curve, loop],
-        extremities: [extremityArrow({ lengthRatio: 4.2, widthRatio: 3.4 })],
+        extremities: [extremityArrow({ lengthRatio: 5.5, widthRatio: 4.4 })],
         layers: [layerPlain()],
         variables: {
           curvature: { type: 'number', default: 0 },
@@ -119,6 +134,7 @@ function options (): object {
         labelVisibility: { whenState: 'isHovered', then: 'visible', else: { attribute: 'labelVisibility' } },
         ringColor: { attribute: 'ringColor' },
         ringWidth: { attribute: 'ringWidth' },
+        gapColor: { attribute: 'gapColor' },
         depth: { whenState: 'isHovered', then: 'topNodes', else: 'nodes' },
         cursor: 'pointer'
       },
@@ -128,6 +144,7 @@ function options (): object {
         label: { attribute: 'label' },
         labelColor: { attribute: 'labelColor' },
         labelSize: 10,
+        labelVisibility: { attribute: 'labelVisibility' },
         labelBackgroundColor: { attribute: 'labelBackground' },
         labelBackgroundPadding: 1,
         labelPosition: 'over',
@@ -140,11 +157,10 @@ function options (): object {
       }
     },
     settings: {
-      // A unit is a pixel at the camera's ratio of 1, whatever is shown.
-      autoRescale: false,
+      stagePadding: PADDING,
       itemSizesReference: 'screen',
-      minCameraRatio: 0.02,
-      maxCameraRatio: 200,
+      minCameraRatio: 0.002,
+      maxCameraRatio: 20,
       enableCameraRotation: false,
       labelRenderedSizeThreshold: 5,
       labelDensity: 1.2,
@@ -163,6 +179,7 @@ export class Stage {
   private dragged: { ids: readonly string[], last: Point, isMoved: boolean } | undefined
   private lassoed: { points: Point[], isAdded: boolean } | undefined
   private readonly resizes: ResizeObserver
+  private isCrowded: boolean | undefined
   private lastFrame = 0
   private slowFrames = 0
   private isMoving = false
@@ -183,7 +200,7 @@ export class Stage {
     this.sigma = new Sigma(this.graph, container, options() as never)
     this.bindPointer()
     this.bindCamera()
-    this.resizes = new ResizeObserver(() => this.sigma.refresh({ partialGraph: {}, schedule: true }))
+    this.resizes = new ResizeObserver(() => this.sigma.scheduleRender())
     this.resizes.observe(container)
   }
 
@@ -198,9 +215,8 @@ export class Stage {
     }
     const isLively = scene.edges.length <= EDGES_LIVELY
     for (const edge of scene.edges) {
-      const look = painter.edge(edge)
       graph.addEdgeWithKey(edge.key, edge.source, edge.target, {
-        ...look,
+        ...painter.edge(edge),
         ...common.edge,
         path: edge.curvature === 0 ? 'line' : 'curved',
         curvature: edge.curvature,
@@ -216,6 +232,7 @@ export class Stage {
       hideLabelsOnMove: scene.nodes.size > 2000
     })
     this.sigma.setGraph(graph as never)
+    this.count()
   }
 
   // Draws the same scene with other colours and sizes.
@@ -240,7 +257,7 @@ export class Stage {
   }
 
   // Moves all nodes, in the scene's order; those that are being dragged stay where the pointer is.
-  move (positions: Float32Array, known: Map<string, Point>, isLast: boolean): void {
+  move (positions: Float32Array, known: Map<string, Point>, follows: boolean, isLast: boolean): void {
     const { scene } = this
     if (!scene || positions.length !== scene.nodes.size * 2) return
     let index = 0
@@ -253,7 +270,49 @@ export class Stage {
       attributes.y = positions[at + 1]!
       known.set(id, { x: attributes.x, y: attributes.y })
     }
-    this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isLast, schedule: true })
+    const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
+    if (isFramed) this.frame(!follows)
+    this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })
+  }
+
+  // Makes the box around all nodes what the camera sees at its ratio of 1: Sigma looks for captions in there
+  // only. `isKept` keeps what is in sight where it is; otherwise all is.
+  private frame (isKept: boolean): void {
+    const { sigma } = this
+    const box = boxOf(this.points(this.graph.nodes()))
+    if (!box) return
+    const camera = sigma.getCamera()
+    if (!isKept) {
+      sigma.setCustomBBox(this.widened(box))
+      sigma.refresh({ partialGraph: {}, schedule: true })
+      camera.setState({ x: 0.5, y: 0.5, ratio: 1 })
+      return
+    }
+    const { width, height } = sigma.getDimensions()
+    const middle = sigma.viewportToGraph({ x: width / 2, y: height / 2 })
+    // Units of the graph in 100 pixels.
+    const scale = (): number => Math.abs(sigma.viewportToGraph({ x: 100, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x)
+    const before = scale()
+    sigma.setCustomBBox(this.widened(box))
+    sigma.refresh({ partialGraph: {} })
+    camera.setState({ ...sigma.graphToFramedGraph(middle), ratio: camera.ratio * before / scale() })
+  }
+
+  // A box that is at least as large as most of the stage, so that few nodes are not far from each other.
+  private widened ({ left, right, bottom, top }: Box): { x: [number, number], y: [number, number] } {
+    const { width, height } = this.sigma.getDimensions()
+    const x = Math.max(0, (width * 0.62 - (right - left)) / 2)
+    const y = Math.max(0, (height * 0.62 - (top - bottom)) / 2)
+    return { x: [left - x, right + x], y: [bottom - y, top + y] }
+  }
+
+  private points (ids: Iterable<string>): Point[] {
+    const points: Point[] = []
+    for (const id of ids) {
+      const point = this.position(id)
+      if (point) points.push(point)
+    }
+    return points
   }
 
   position (id: string): Point | undefined {
@@ -282,13 +341,13 @@ export class Stage {
 
   // Moves the camera so that these nodes, or all, are seen.
   fit (ids?: Iterable<string>, isAnimated = true): void {
-    const points: Point[] = []
-    for (const id of ids ?? this.graph.nodes()) {
-      const point = this.position(id)
-      if (point) points.push(point)
+    const box = ids && boxOf(this.points(ids))
+    if (box) {
+      this.go(this.framed(box), isAnimated)
+    } else if (!ids) {
+      this.frame(true)
+      this.go({ x: 0.5, y: 0.5, ratio: 1 }, isAnimated)
     }
-    const box = boxOf(points)
-    if (box) this.go(this.framed(box), isAnimated)
   }
 
   zoom (factor: number): void {
@@ -299,7 +358,7 @@ export class Stage {
   pan (x: number, y: number): void {
     const camera = this.sigma.getCamera()
     const { width, height } = this.sigma.getDimensions()
-    const unit = camera.ratio / Math.max(width, height)
+    const unit = camera.ratio / Math.min(width, height)
     this.go({ x: camera.x + x * unit, y: camera.y - y * unit }, true)
   }
 
@@ -332,14 +391,17 @@ export class Stage {
   }
 
   private framed (box: Box): Partial<CameraState> {
-    const { width, height } = this.sigma.getDimensions()
-    const centre = this.sigma.graphToFramedGraph({ x: (box.left + box.right) / 2, y: (box.bottom + box.top) / 2 })
-    const ratio = Math.max(
-      (box.right - box.left) / Math.max(1, width - 2 * PADDING),
-      (box.top - box.bottom) / Math.max(1, height - 2 * PADDING),
-      0.7
+    const { sigma } = this
+    const low = sigma.graphToViewport({ x: box.left, y: box.bottom })
+    const high = sigma.graphToViewport({ x: box.right, y: box.top })
+    const { width, height } = sigma.getDimensions()
+    const { ratio } = sigma.getCamera()
+    const share = Math.max(
+      Math.abs(high.x - low.x) / Math.max(1, width - 2 * PADDING),
+      Math.abs(high.y - low.y) / Math.max(1, height - 2 * PADDING)
     )
-    return { ...centre, ratio }
+    const centre = sigma.graphToFramedGraph({ x: (box.left + box.right) / 2, y: (box.bottom + box.top) / 2 })
+    return { ...centre, ratio: Math.max(ratio * share, Math.min(ratio, 0.35)) }
   }
 
   private go (state: Partial<CameraState>, isAnimated: boolean): void {
@@ -470,9 +532,19 @@ export class Stage {
       clearTimeout(rest)
       rest = setTimeout(() => {
         if (!this.dragged) this.isMoving = false
+        this.count()
       }, 120)
     })
     this.sigma.on('afterRender', () => this.measure())
+  }
+
+  // Finds out whether edges have room for captions: from the share of the graph in sight.
+  private count (): void {
+    const { ratio } = this.sigma.getCamera()
+    const isCrowded = this.graph.size * Math.min(1, ratio * ratio) > CAPTIONS_MAX
+    if (isCrowded === this.isCrowded) return
+    this.isCrowded = isCrowded
+    this.events.crowded(isCrowded)
   }
 
   // Leaves edges out while something moves, once drawing them turned out to be too slow.
@@ -495,6 +567,14 @@ function isLeft ({ original }: MouseCoords): boolean {
 function nodeAttributes (painter: Painter, node: Parameters<Painter['node']>[0]): Omit<
   NodeAttributes, 'x' | 'y' | 'labelColor' | 'labelBackground'
 > {
-  const { label, color, size, ring, ringWidth, forced } = painter.node(node)
-  return { label, color, size, ringColor: ring, ringWidth, labelVisibility: forced ? 'visible' : 'auto' }
+  const { label, color, size, ring, ringWidth, gap, forced } = painter.node(node)
+  return {
+    label,
+    color,
+    size,
+    ringColor: ring,
+    ringWidth,
+    gapColor: gap,
+    labelVisibility: forced ? 'visible' : 'auto'
+  }
 }

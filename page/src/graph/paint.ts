@@ -75,6 +75,10 @@ export class Painter {
     }
   }
 
+  selected (most: number): string[] {
+    return [...this.view.selection.value].filter(id => this.scene.nodes.has(id)).slice(0, most)
+  }
+
   edge (edge: Edge): EdgeLook {
     const { view } = this
     const isSelected = edge.members.some(member => view.selection.value.has(member.id))

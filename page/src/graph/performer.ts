@@ -9,9 +9,6 @@ import type { Theme } from './palette'
 import { Stage, type StageEvents } from './stage'
 import type { View } from './view'
 
-// In a larger graph, nothing is dimmed while the pointer is at a node: all would have to be painted again.
-const DIMMED_MAX = 6000
-
 export class Performer {
   // None without WebGL.
   readonly stage: Stage | undefined
@@ -34,14 +31,11 @@ export class Performer {
     box: HTMLDivElement, overlay: SVGSVGElement
   ) {
     this.layout = new Layout((positions, isLast) => this.move(positions, isLast))
-    try {
-      this.stage = new Stage(box, overlay, this.events())
-      this.stage.companions = id => {
-        const selected = view.selectedNodes()
-        return selected.includes(id) ? selected : [id]
-      }
-    } catch {
-      this.stage = undefined
+    if (!hasWebGL()) return
+    this.stage = new Stage(box, overlay, this.events())
+    this.stage.companions = id => {
+      const selected = view.selectedNodes()
+      return selected.includes(id) ? selected : [id]
     }
   }
 
@@ -74,8 +68,8 @@ export class Performer {
     view.more.value
     view.pinned.value
     view.look.value
-    const { nodes, edges } = view.scene.peek()
-    const hovered = nodes.size + edges.length <= DIMMED_MAX ? this.hovered.value : undefined
+    // In a cloud, nothing is dimmed while the pointer is at a node: all would have to be painted again.
+    const hovered = this.stage?.isCloud ? undefined : this.hovered.value
     this.stage?.paint(new Painter(view, this.theme.value, this.isCrowded.value, hovered), this.theme.value)
   }
 
@@ -100,7 +94,7 @@ export class Performer {
   }
 
   private move (positions: Float32Array, isLast: boolean): void {
-    this.stage?.move(positions, this.view.positions, this.follows, isLast)
+    this.stage?.move(positions, this.follows, isLast)
     if (!isLast) return
     this.layoutMilliseconds = performance.now() - this.started
     this.isRunning.value = false
@@ -119,7 +113,6 @@ export class Performer {
         this.follows = false
         for (const id of ids) {
           const point = this.stage!.position(id)!
-          view.positions.set(id, point)
           this.layout.move(id, point, phase === 'move' || view.pinned.value.has(id))
         }
       },
@@ -139,4 +132,11 @@ export class Performer {
     if (nodes.has(key)) return [key]
     return edges.find(edge => edge.key === key)?.members.map(member => member.id) ?? []
   }
+}
+
+function hasWebGL (): boolean {
+  const context = document.createElement('canvas').getContext('webgl2')
+  // Browsers keep a few contexts only.
+  context?.getExtension('WEBGL_lose_context')?.loseContext()
+  return context !== null
 }

@@ -2,29 +2,31 @@
 
 import { MultiDirectedGraph } from 'graphology'
 import Sigma from 'sigma'
-import {
-  extremityArrow, layerFill, layerPlain, pathCurved, pathLine, pathLoop, sdfCircle, type FragmentLayer
-} from 'sigma/rendering'
 import type { CameraState, MouseCoords } from 'sigma/types'
 
-import { boxOf, control, isInside, type Box } from './geometry'
+import type { Edge } from './bundle'
+import { Cloud, CLOUD_EDGES_MIN, CLOUD_NODES_MIN, type Rgba } from './cloud'
+import { options, PADDING, type EdgeAttributes, type NodeAttributes } from './drawing'
+import { boxOf, isInside, type Box } from './geometry'
 import type { Painter } from './paint'
-import type { Theme } from './palette'
+import { rgb, type Theme } from './palette'
 import type { Point } from './placement'
 import type { Scene } from './view'
-
-// More edges than this: an edge cannot be pointed at, and has no caption.
-const EDGES_LIVELY = 4000
 
 // A frame that takes longer while something moves is slow; after some of them, edges are left out then.
 const SLOW_MILLISECONDS = 20
 const SLOW_FRAMES = 4
-const EDGES_WORTH_HIDING = 1000
-
-const PADDING = 52
+const EDGES_WORTH_HIDING = 500
 
 // In a larger graph, the camera follows the layout only at its end.
 const FOLLOWED_MAX = 10_000
+
+// Nodes of a cloud that Sigma draws on top of it.
+const NOTABLE = 40
+const CHOSEN_MAX = 300
+
+// How far from a node of a cloud the pointer may be, in pixels.
+const REACH_PIXELS = 8
 
 // More edges than this in sight have no room for captions.
 export const CAPTIONS_MAX = 45
@@ -42,140 +44,18 @@ export interface StageEvents {
   crowded: (isCrowded: boolean) => void
 }
 
-interface NodeAttributes extends Point {
-  size: number
-  color: string
-  label: string
-  labelColor: string
-  labelBackground: string
-  labelVisibility: 'auto' | 'visible'
-  ringColor: string
-  ringWidth: number
-  gapColor: string
-}
-
-interface EdgeAttributes {
-  size: number
-  color: string
-  label: string
-  labelColor: string
-  labelBackground: string
-  labelVisibility: 'visible' | 'hidden'
-  path: string
-  curvature: number
-  loopRadius: number
-}
-
 type Graph = MultiDirectedGraph<NodeAttributes, EdgeAttributes>
-
-// A ring at the inside of a node's border, and a gap between it and the node.
-function layerRing (): FragmentLayer {
-  return {
-    name: 'ring',
-    uniforms: [],
-    attributes: [
-      { name: 'ringColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'ringColor' },
-      { name: 'ringWidth', size: 1, type: WebGL2RenderingContext.FLOAT, source: 'ringWidth' },
-      { name: 'gapColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'gapColor' }
-    ],
-    glsl: `
-vec4 layer_ring(vec4 v_ringColor, float v_ringWidth, vec4 v_gapColor) {
-  float ring = -v_ringWidth * context.pixelToUV;
-  float gap = ring - 2.0 * context.pixelToUV;
-  float ringShare = smoothstep(ring - context.aaWidth, ring + context.aaWidth, context.sdf);
-  float gapShare = smoothstep(gap - context.aaWidth, gap + context.aaWidth, context.sdf) * v_gapColor.a;
-  vec3 color = mix(v_gapColor.rgb, v_ringColor.rgb, ringShare);
-  return vec4(color, max(gapShare, v_ringColor.a * ringShare));
-}`
-  }
-}
-
-function options (): object {
-  // Curvature and radius are those of the scene, not what Sigma would choose.
-  const { spread: _curved, ...curve } = pathCurved()
-  const { spread: _looped, ...loop } = pathLoop()
-  const font = { family: 'system-ui, sans-serif', size: 12 }
-  return {
-    primitives: {
-      nodes: {
-        shapes: [sdfCircle()],
-        layers: [layerFill(), layerRing()],
-        variables: {
-          ringColor: { type: 'color', default: '#00000000' },
-          ringWidth: { type: 'number', default: 0 },
-          gapColor: { type: 'color', default: '#00000000' }
-        },
-        label: { font, margin: 3 }
-      },
-      edges: {
-        paths: [pathLine(), curve, loop],
-        extremities: [extremityArrow({ lengthRatio: 5.5, widthRatio: 4.4 })],
-        layers: [layerPlain()],
-        variables: {
-          curvature: { type: 'number', default: 0 },
-          loopRadius: { type: 'number', default: 3 }
-        },
-        defaultHead: 'arrow',
-        label: { font: { ...font, size: 10 }, minVisibilityThreshold: 0.7, fullVisibilityThreshold: 0.9 }
-      }
-    },
-    styles: {
-      nodes: {
-        x: { attribute: 'x' },
-        y: { attribute: 'y' },
-        size: { attribute: 'size' },
-        color: { attribute: 'color' },
-        label: { attribute: 'label' },
-        labelColor: { attribute: 'labelColor' },
-        labelBackgroundColor: { attribute: 'labelBackground' },
-        labelBackgroundPadding: 1,
-        labelPosition: 'below',
-        labelSize: 12,
-        labelVisibility: { whenState: 'isHovered', then: 'visible', else: { attribute: 'labelVisibility' } },
-        ringColor: { attribute: 'ringColor' },
-        ringWidth: { attribute: 'ringWidth' },
-        gapColor: { attribute: 'gapColor' },
-        depth: { whenState: 'isHovered', then: 'topNodes', else: 'nodes' },
-        cursor: 'pointer'
-      },
-      edges: {
-        size: { attribute: 'size' },
-        color: { attribute: 'color' },
-        label: { attribute: 'label' },
-        labelColor: { attribute: 'labelColor' },
-        labelSize: 10,
-        labelVisibility: { attribute: 'labelVisibility' },
-        labelBackgroundColor: { attribute: 'labelBackground' },
-        labelBackgroundPadding: 1,
-        labelPosition: 'over',
-        path: { attribute: 'path' },
-        selfLoopPath: 'loop',
-        head: 'arrow',
-        curvature: { attribute: 'curvature' },
-        loopRadius: { attribute: 'loopRadius' },
-        cursor: 'pointer'
-      }
-    },
-    settings: {
-      stagePadding: PADDING,
-      itemSizesReference: 'screen',
-      minCameraRatio: 0.002,
-      maxCameraRatio: 20,
-      enableCameraRotation: false,
-      labelRenderedSizeThreshold: 5,
-      labelDensity: 1.2,
-      labelGridCellSize: 90,
-      minEdgeThickness: 1,
-      zoomDuration: 160,
-      allowInvalidContainer: true
-    }
-  }
-}
 
 export class Stage {
   private readonly sigma: Sigma<NodeAttributes, EdgeAttributes>
   private graph: Graph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>()
   private scene: Scene | undefined
+  private positions = new Map<string, Point>()
+  private readonly cloud: Cloud
+  private chosenPainter: [Painter, Theme] | undefined
+  isCloud = false
+  private notable: string[] = []
+  private hovered: string | undefined
   private dragged: { ids: readonly string[], last: Point, isMoved: boolean } | undefined
   private lassoed: { points: Point[], isAdded: boolean } | undefined
   private readonly resizes: ResizeObserver
@@ -192,12 +72,13 @@ export class Stage {
 
   // Throws where there is no WebGL.
   constructor (
-    container: HTMLElement,
-    // Lines of the lasso, and of edges that WebGL would draw too slowly.
+    private readonly container: HTMLElement,
+    // The line of the lasso.
     private readonly overlay: SVGSVGElement,
     private readonly events: StageEvents
   ) {
     this.sigma = new Sigma(this.graph, container, options() as never)
+    this.cloud = new Cloud(this.sigma as never)
     this.bindPointer()
     this.bindCamera()
     this.resizes = new ResizeObserver(() => this.sigma.scheduleRender())
@@ -205,16 +86,83 @@ export class Stage {
   }
 
   // Draws another scene.
-  show (scene: Scene, positions: ReadonlyMap<string, Point>, painter: Painter, theme: Theme): void {
+  show (scene: Scene, positions: Map<string, Point>, painter: Painter, theme: Theme): void {
     this.scene = scene
-    const graph: Graph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>()
-    const common = this.commonAttributes(theme)
-    for (const node of scene.nodes.values()) {
-      const { x, y } = positions.get(node.id)!
-      graph.addNode(node.id, { x, y, ...nodeAttributes(painter, node), ...common.node })
+    this.positions = positions
+    this.hovered = undefined
+    this.isCloud = scene.nodes.size >= CLOUD_NODES_MIN || scene.edges.length >= CLOUD_EDGES_MIN
+    this.cloud.show(this.isCloud ? scene.nodes.keys() : [], this.isCloud ? scene.edges : [], positions)
+    this.cloud.isThin = false
+    this.slowFrames = 0
+    this.sigma.setSettings({
+      renderEdgeLabels: !this.isCloud, enableEdgeEvents: !this.isCloud, hideEdgesOnMove: false
+    })
+    this.notable = this.isCloud ? mostConnected(scene) : []
+    if (this.isCloud) {
+      this.paintCloud(painter, theme)
+    } else {
+      this.graph = this.graphOf(scene.nodes.keys(), scene.edges, painter, theme)
+      this.sigma.setGraph(this.graph as never)
     }
-    const isLively = scene.edges.length <= EDGES_LIVELY
+    this.count()
+  }
+
+  // Draws the same scene with other colours and sizes.
+  paint (painter: Painter, theme: Theme): void {
+    const { scene, graph } = this
+    if (!scene) return
+    if (this.isCloud) {
+      this.paintCloud(painter, theme)
+      return
+    }
+    const common = commonAttributes(theme)
+    // Without events of the graph, of which each would be a refresh of its own.
+    for (const node of scene.nodes.values()) {
+      if (graph.hasNode(node.id)) {
+        Object.assign(graph.getNodeAttributes(node.id), nodeAttributes(painter, node), common.node)
+      }
+    }
     for (const edge of scene.edges) {
+      if (graph.hasEdge(edge.key)) {
+        Object.assign(graph.getEdgeAttributes(edge.key), painter.edge(edge), common.edge)
+      }
+    }
+    this.sigma.refresh({
+      partialGraph: { nodes: graph.nodes(), edges: graph.edges() }, skipIndexation: true, schedule: true
+    })
+  }
+
+  private paintCloud (painter: Painter, theme: Theme): void {
+    for (const node of this.scene!.nodes.values()) {
+      const { size, color } = painter.node(node)
+      this.cloud.paint(node.id, size, color)
+    }
+    this.cloud.painted(rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9))
+    this.chosenPainter = [painter, theme]
+    this.paintChosen()
+  }
+
+  // Has Sigma draw some nodes on top of a cloud, with captions: the most connected ones, those that are selected,
+  // and the one at the pointer.
+  private paintChosen (): void {
+    const [painter, theme] = this.chosenPainter!
+    const chosen = new Set(painter.selected(CHOSEN_MAX))
+    if (this.hovered !== undefined) chosen.add(this.hovered)
+    this.cloud.setNear(chosen.size === 0
+      ? []
+      : this.scene!.edges.filter(({ source, target }) => chosen.has(source) || chosen.has(target)))
+    this.graph = this.graphOf(new Set([...this.notable, ...chosen]), [], painter, theme)
+    this.sigma.setGraph(this.graph as never)
+  }
+
+  private graphOf (ids: Iterable<string>, edges: readonly Edge[], painter: Painter, theme: Theme): Graph {
+    const graph: Graph = new MultiDirectedGraph<NodeAttributes, EdgeAttributes>()
+    const common = commonAttributes(theme)
+    for (const id of ids) {
+      const node = this.scene!.nodes.get(id)
+      if (node) graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter, node), ...common.node })
+    }
+    for (const edge of edges) {
       graph.addEdgeWithKey(edge.key, edge.source, edge.target, {
         ...painter.edge(edge),
         ...common.edge,
@@ -223,63 +171,44 @@ export class Stage {
         loopRadius: 2.4 + edge.loop
       })
     }
-    this.graph = graph
-    this.slowFrames = 0
-    this.sigma.setSettings({
-      renderEdgeLabels: isLively,
-      enableEdgeEvents: isLively,
-      hideEdgesOnMove: false,
-      hideLabelsOnMove: scene.nodes.size > 2000
-    })
-    this.sigma.setGraph(graph as never)
-    this.count()
-  }
-
-  // Draws the same scene with other colours and sizes.
-  paint (painter: Painter, theme: Theme): void {
-    const { scene } = this
-    if (!scene) return
-    const common = this.commonAttributes(theme)
-    // Without events of the graph, of which each would be a refresh of its own.
-    for (const node of scene.nodes.values()) {
-      if (this.graph.hasNode(node.id)) {
-        Object.assign(this.graph.getNodeAttributes(node.id), nodeAttributes(painter, node), common.node)
-      }
-    }
-    for (const edge of scene.edges) {
-      if (this.graph.hasEdge(edge.key)) {
-        Object.assign(this.graph.getEdgeAttributes(edge.key), painter.edge(edge), common.edge)
-      }
-    }
-    this.sigma.refresh({
-      partialGraph: { nodes: this.graph.nodes(), edges: this.graph.edges() }, skipIndexation: true, schedule: true
-    })
+    return graph
   }
 
   // Moves all nodes, in the scene's order; those that are being dragged stay where the pointer is.
-  move (positions: Float32Array, known: Map<string, Point>, follows: boolean, isLast: boolean): void {
+  move (places: Float32Array, follows: boolean, isLast: boolean): void {
     const { scene } = this
-    if (!scene || positions.length !== scene.nodes.size * 2) return
+    if (!scene || places.length !== scene.nodes.size * 2) return
     let index = 0
     const held = new Set(this.dragged?.ids)
     for (const id of scene.nodes.keys()) {
       const at = index++ * 2
-      if (held.has(id)) continue
-      const attributes = this.graph.getNodeAttributes(id)
-      attributes.x = positions[at]!
-      attributes.y = positions[at + 1]!
-      known.set(id, { x: attributes.x, y: attributes.y })
+      if (held.has(id)) {
+        const point = this.positions.get(id)!
+        places[at] = point.x
+        places[at + 1] = point.y
+      } else {
+        this.place(id, { x: places[at]!, y: places[at + 1]! })
+      }
     }
+    if (this.isCloud) this.cloud.move(places)
     const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
     if (isFramed) this.frame(!follows)
     this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })
+  }
+
+  private place (id: string, point: Point): void {
+    this.positions.set(id, point)
+    if (!this.graph.hasNode(id)) return
+    const attributes = this.graph.getNodeAttributes(id)
+    attributes.x = point.x
+    attributes.y = point.y
   }
 
   // Makes the box around all nodes what the camera sees at its ratio of 1: Sigma looks for captions in there
   // only. `isKept` keeps what is in sight where it is; otherwise all is.
   private frame (isKept: boolean): void {
     const { sigma } = this
-    const box = boxOf(this.points(this.graph.nodes()))
+    const box = boxOf(this.points(this.scene?.nodes.keys() ?? []))
     if (!box) return
     const camera = sigma.getCamera()
     if (!isKept) {
@@ -316,9 +245,7 @@ export class Stage {
   }
 
   position (id: string): Point | undefined {
-    if (!this.graph.hasNode(id)) return undefined
-    const { x, y } = this.graph.getNodeAttributes(id)
-    return { x, y }
+    return this.scene?.nodes.has(id) ? this.positions.get(id) : undefined
   }
 
   // Where a node is drawn, in pixels of the stage.
@@ -383,13 +310,6 @@ export class Stage {
     this.sigma.kill()
   }
 
-  private commonAttributes (theme: Theme): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
-    return {
-      node: { labelColor: theme.text, labelBackground: theme.background + 'b3' },
-      edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }
-    }
-  }
-
   private framed (box: Box): Partial<CameraState> {
     const { sigma } = this
     const low = sigma.graphToViewport({ x: box.left, y: box.bottom })
@@ -417,41 +337,65 @@ export class Stage {
     const { sigma, events } = this
     const isAdded = (event: MouseCoords): boolean => event.original.shiftKey || event.original.ctrlKey ||
       event.original.metaKey
-    sigma.on('clickNode', ({ node, event }) => events.click(node, isAdded(event)))
-    sigma.on('clickEdge', ({ edge, event }) => events.click(edge, isAdded(event)))
-    sigma.on('clickStage', ({ event }) => {
-      if (!isAdded(event)) events.clickStage()
-    })
+    const click = (key: string | undefined, event: MouseCoords): void => {
+      if (key !== undefined) events.click(key, isAdded(event))
+      else if (!isAdded(event)) events.clickStage()
+    }
+    sigma.on('clickNode', ({ node, event }) => click(node, event))
+    sigma.on('clickEdge', ({ edge, event }) => click(edge, event))
+    sigma.on('clickStage', ({ event }) => click(this.hit(event), event))
     sigma.on('doubleClickNode', payload => {
       payload.preventSigmaDefault()
       events.open(payload.node)
     })
+    sigma.on('doubleClickStage', payload => {
+      const id = this.hit(payload.event)
+      if (id === undefined) return
+      payload.preventSigmaDefault()
+      events.open(id)
+    })
     sigma.on('doubleClickEdge', payload => payload.preventSigmaDefault())
-    const hover = (key: string | undefined): void => {
-      if (!this.dragged?.isMoved) events.hover(key)
-    }
-    sigma.on('enterNode', ({ node }) => hover(node))
-    sigma.on('enterEdge', ({ edge }) => hover(edge))
-    sigma.on('leaveNode', () => hover(undefined))
-    sigma.on('leaveEdge', () => hover(undefined))
-    sigma.on('downNode', ({ node, event }) => {
-      if (isLeft(event) && !event.original.shiftKey) {
-        this.dragged = { ids: this.companions(node), last: sigma.viewportToGraph(event), isMoved: false }
-      }
-    })
-    sigma.on('downStage', ({ event }) => {
-      if (isLeft(event) && (event.original.shiftKey || this.isLassoTool)) {
-        this.lassoed = { points: [{ x: event.x, y: event.y }], isAdded: event.original.shiftKey }
-      }
-    })
+    sigma.on('enterNode', ({ node }) => this.hover(node))
+    sigma.on('enterEdge', ({ edge }) => this.hover(edge))
+    sigma.on('leaveNode', () => this.hover(undefined))
+    sigma.on('leaveEdge', () => this.hover(undefined))
+    sigma.on('downNode', ({ node, event }) => this.down(node, event))
+    sigma.on('downStage', ({ event }) => this.down(this.hit(event), event))
     sigma.on('moveBody', ({ event }) => {
       if (this.dragged) this.dragTo(event)
       else if (this.lassoed) this.lassoTo(event)
+      else if (this.isCloud && !this.isMoving) this.hover(this.hit(event))
     })
     sigma.getMouseCaptor().on('mouseup', () => {
       this.endDrag()
       this.endLasso()
     })
+  }
+
+  // The node of a cloud at the pointer; Sigma knows where its own are.
+  private hit (event: MouseCoords): string | undefined {
+    if (!this.isCloud) return undefined
+    const point = this.sigma.viewportToGraph(event)
+    const aside = this.sigma.viewportToGraph({ x: event.x + REACH_PIXELS, y: event.y })
+    return this.cloud.hit(point, Math.hypot(aside.x - point.x, aside.y - point.y))
+  }
+
+  private hover (key: string | undefined): void {
+    if (this.dragged?.isMoved || key === this.hovered) return
+    this.hovered = key
+    this.container.style.cursor = key === undefined ? '' : 'pointer'
+    if (this.isCloud) this.paintChosen()
+    this.events.hover(key)
+  }
+
+  private down (id: string | undefined, event: MouseCoords): void {
+    if (!isLeft(event)) return
+    const isShifted = event.original.shiftKey
+    if (id !== undefined) {
+      if (!isShifted) this.dragged = { ids: this.companions(id), last: this.sigma.viewportToGraph(event), isMoved: false }
+    } else if (isShifted || this.isLassoTool) {
+      this.lassoed = { points: [{ x: event.x, y: event.y }], isAdded: isShifted }
+    }
   }
 
   private dragTo (event: MouseCoords): void {
@@ -465,12 +409,11 @@ export class Stage {
     dragged.isMoved = true
     this.isMoving = true
     for (const id of dragged.ids) {
-      const attributes = this.graph.getNodeAttributes(id)
-      attributes.x += dx
-      attributes.y += dy
+      const { x, y } = this.positions.get(id)!
+      this.place(id, { x: x + dx, y: y + dy })
+      if (this.isCloud) this.cloud.moveNode(id, { x: x + dx, y: y + dy })
     }
-    this.sigma.refresh({ partialGraph: { nodes: [...dragged.ids] }, skipIndexation: true, schedule: true })
-    this.drawIncident()
+    this.sigma.refresh({ partialGraph: { nodes: this.drawn(dragged.ids) }, skipIndexation: true, schedule: true })
     this.events.drag(dragged.ids, 'move')
   }
 
@@ -478,29 +421,15 @@ export class Stage {
     const { dragged } = this
     this.dragged = undefined
     this.isMoving = false
-    this.overlay.replaceChildren()
     if (!dragged?.isMoved) return
     // The grid of captions learns the new places.
-    this.sigma.refresh({ partialGraph: { nodes: [...dragged.ids] }, schedule: true })
+    this.sigma.refresh({ partialGraph: { nodes: this.drawn(dragged.ids) }, schedule: true })
     this.events.drag(dragged.ids, 'end')
   }
 
-  // Edges of dragged nodes, where all edges are left out for speed.
-  private drawIncident (): void {
-    if (!this.sigma.getSetting('hideEdgesOnMove')) return
-    const paths: string[] = []
-    for (const id of this.dragged!.ids.slice(0, 20)) {
-      for (const edge of this.graph.edges(id).slice(0, 300)) {
-        const [source, target] = this.graph.extremities(edge).map(end => this.onScreen(end)!) as [Point, Point]
-        // The screen's y axis points downwards, so that left is right.
-        const bend = control(source, target, -this.graph.getEdgeAttribute(edge, 'curvature'))
-        paths.push(`M${source.x} ${source.y} Q${bend.x} ${bend.y} ${target.x} ${target.y}`)
-      }
-    }
-    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path')
-    path.setAttribute('d', paths.join(''))
-    path.setAttribute('class', 'graph-incident')
-    this.overlay.replaceChildren(path)
+  // Those of `ids` that Sigma draws.
+  private drawn (ids: readonly string[]): string[] {
+    return ids.filter(id => this.graph.hasNode(id))
   }
 
   private lassoTo (event: MouseCoords): void {
@@ -518,7 +447,7 @@ export class Stage {
     if (!lassoed) return
     this.overlay.replaceChildren()
     if (lassoed.points.length < 3) return
-    const inside = this.graph.nodes().filter(id => isInside(this.onScreen(id)!, lassoed.points))
+    const inside = [...this.scene?.nodes.keys() ?? []].filter(id => isInside(this.onScreen(id)!, lassoed.points))
     this.events.lasso(inside, lassoed.isAdded)
   }
 
@@ -552,11 +481,33 @@ export class Stage {
     const now = performance.now()
     const elapsed = now - this.lastFrame
     this.lastFrame = now
-    if (!this.isMoving || this.graph.size < EDGES_WORTH_HIDING) return
+    if (!this.isMoving || (this.scene?.edges.length ?? 0) < EDGES_WORTH_HIDING) {
+      this.cloud.isThin = false
+      return
+    }
     // A longer pause is the user's.
     if (elapsed > SLOW_MILLISECONDS && elapsed < 400) this.slowFrames++
     else this.slowFrames = Math.max(0, this.slowFrames - 1)
-    if (this.slowFrames >= SLOW_FRAMES) this.sigma.setSetting('hideEdgesOnMove', true)
+    if (this.slowFrames < SLOW_FRAMES) return
+    if (this.isCloud) this.cloud.isThin = true
+    else this.sigma.setSetting('hideEdgesOnMove', true)
+  }
+}
+
+// Nodes of a cloud that have captions although nobody chose them.
+function mostConnected ({ degrees }: Scene): string[] {
+  return [...degrees].sort(([, a], [, b]) => b - a).slice(0, NOTABLE).map(([id]) => id)
+}
+
+function rgba (color: string, alpha: number): Rgba {
+  const [red, green, blue] = rgb(color)
+  return [red / 255, green / 255, blue / 255, alpha]
+}
+
+function commonAttributes (theme: Theme): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
+  return {
+    node: { labelColor: theme.text, labelBackground: theme.background + 'b3' },
+    edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }
   }
 }
 

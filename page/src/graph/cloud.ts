@@ -35,15 +35,18 @@ precision highp float;
 in vec4 v_color;
 in float v_radius;
 uniform vec4 u_line;
+uniform vec3 u_rim;
 out vec4 color;
 void main() {
-  float alpha = v_color.a;
+  vec4 fill = v_color;
   if (u_line.a == 0.0) {
-    float distance = length(gl_PointCoord - 0.5) * (v_radius * 2.0 + 1.0);
-    alpha *= clamp(v_radius - distance + 0.5, 0.0, 1.0);
-    if (alpha == 0.0) discard;
+    float from = length(gl_PointCoord - 0.5) * (v_radius * 2.0 + 1.0);
+    // A rim tells points that overlap apart.
+    fill.rgb = mix(u_rim, fill.rgb, v_radius < 3.0 ? 1.0 : clamp(v_radius - from - 0.5, 0.0, 1.0));
+    fill.a *= clamp(v_radius - from + 0.5, 0.0, 1.0);
+    if (fill.a == 0.0) discard;
   }
-  color = vec4(v_color.rgb * alpha, alpha);
+  color = vec4(fill.rgb * fill.a, fill.a);
 }`
 
 export type Rgba = [red: number, green: number, blue: number, alpha: number]
@@ -60,6 +63,7 @@ export class Cloud {
   private near = new Uint32Array(0)
   private line: Rgba = [0, 0, 0, 0]
   private accent: Rgba = [0, 0, 0, 0]
+  private rim: Rgba = [0, 0, 0, 0]
   private grid: Map<number, number[]> | undefined
   private cell = 1
   private program: Drawer | undefined
@@ -112,9 +116,10 @@ export class Cloud {
   }
 
   // After all nodes have been painted.
-  painted (line: Rgba, accent: Rgba): void {
+  painted (line: Rgba, accent: Rgba, rim: Rgba): void {
     this.line = line
     this.accent = accent
+    this.rim = rim
     this.program?.setLooks(this.sizes, this.colors)
   }
 
@@ -196,7 +201,7 @@ export class Cloud {
     drawer.begin(params, [origin.x, origin.y, unit], this.sigma.scaleSize(1) * params.pixelRatio)
     if (!this.isThin) drawer.drawLines('lines', this.lines.length, this.line)
     drawer.drawLines('near', this.near.length, this.accent)
-    drawer.drawPoints(this.ids.length)
+    drawer.drawPoints(this.ids.length, this.rim)
     drawer.end()
   }
 }
@@ -211,6 +216,7 @@ class Drawer {
   private readonly colors: WebGLBuffer
   private readonly vertices: Record<'lines' | 'near', WebGLVertexArrayObject>
   private readonly indices: Record<'lines' | 'near', WebGLBuffer>
+  private tested = false
 
   constructor (private readonly gl: WebGL2RenderingContext) {
     this.program = this.link()
@@ -240,6 +246,9 @@ class Drawer {
 
   begin ({ matrix }: RenderParams, frame: [number, number, number], scale: number): void {
     const { gl } = this
+    // Later points are above earlier ones and all are above lines.
+    this.tested = gl.isEnabled(gl.DEPTH_TEST)
+    gl.disable(gl.DEPTH_TEST)
     gl.useProgram(this.program)
     gl.uniformMatrix3fv(gl.getUniformLocation(this.program, 'u_matrix'), false, matrix)
     gl.uniform3f(gl.getUniformLocation(this.program, 'u_frame'), ...frame)
@@ -254,15 +263,17 @@ class Drawer {
     gl.drawElements(gl.LINES, count, gl.UNSIGNED_INT, 0)
   }
 
-  drawPoints (count: number): void {
+  drawPoints (count: number, [red, green, blue]: Rgba): void {
     const { gl } = this
     gl.bindVertexArray(this.vertices.lines)
     gl.uniform4f(gl.getUniformLocation(this.program, 'u_line'), 0, 0, 0, 0)
+    gl.uniform3f(gl.getUniformLocation(this.program, 'u_rim'), red, green, blue)
     gl.drawArrays(gl.POINTS, 0, count)
   }
 
   end (): void {
     this.gl.bindVertexArray(null)
+    if (this.tested) this.gl.enable(this.gl.DEPTH_TEST)
   }
 
   kill (): void {

@@ -127,7 +127,7 @@ export function options (): object {
       minCameraRatio: 0.002,
       maxCameraRatio: 20,
       enableCameraRotation: false,
-      labelRenderedSizeThreshold: 5,
+      labelRenderedSizeThreshold: 2,
       labelDensity: 1.2,
       labelGridCellSize: 90,
       minEdgeThickness: 1,

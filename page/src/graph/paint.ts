@@ -88,7 +88,7 @@ export class Painter {
       label: shortened(edgeCaption(edge), 30),
       labelVisibility: isFar || this.isCrowded && !isNear && !isSelected ? 'hidden' : 'visible',
       color: this.edgeColor(edge, isSelected, isNear, isFar),
-      size: edge.members.length === 1 ? isSelected ? 3 : 1.6 : 2 + Math.log2(edge.members.length) / 2
+      size: edge.members.length === 1 ? isSelected ? 3.5 : 2.2 : 2.5 + Math.log2(edge.members.length) / 2
     }
   }
 

@@ -29,7 +29,7 @@ export const THEMES: { light: Theme, dark: Theme } = {
     dark: false,
     background: '#ffffff',
     text: '#1d2430',
-    edge: '#b3bac6',
+    edge: '#bcc3cf',
     edgeText: '#5d6675',
     accent: '#0b5fff',
     added: '#13a05f',

@@ -137,7 +137,7 @@ export class Stage {
       const { size, color } = painter.node(node)
       this.cloud.paint(node.id, size, color)
     }
-    this.cloud.painted(rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9))
+    this.cloud.painted(rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9), rgba(theme.background, 1))
     this.chosenPainter = [painter, theme]
     this.paintChosen()
   }
@@ -232,7 +232,8 @@ export class Stage {
     const { width, height } = this.sigma.getDimensions()
     const x = Math.max(0, (width * 0.62 - (right - left)) / 2)
     const y = Math.max(0, (height * 0.62 - (top - bottom)) / 2)
-    return { x: [left - x, right + x], y: [bottom - y, top + y] }
+    // The legend is at the top.
+    return { x: [left - x, right + x], y: [bottom - y, top + y + (top - bottom + 2 * y) * 0.06] }
   }
 
   private points (ids: Iterable<string>): Point[] {

@@ -116,20 +116,19 @@ export class Actions {
     })
   }
 
-  async algorithm (which: Algorithm, title: string): Promise<void> {
+  async algorithm (which: Algorithm): Promise<void> {
     await this.attempt(async () => {
       const { nodes, relationships } = this.view.scene.value
       if (relationships.size === 0) throw new Error('Nothing is connected here: there is nothing to compute.')
       const rows = await this.read(statements.algorithm(which, nodes.values(), relationships.values()))
-      const scores = new Map<string, number>()
+      const scores = new Map<string, Value>()
       for (const [id, value] of rows) {
-        const score = number(value)
-        if (typeof id === 'string' && score !== undefined) scores.set(id, score)
+        if (typeof id === 'string' && number(value) !== undefined) scores.set(id, value!)
       }
       this.view.setScores(which, scores)
-      this.view.override.value = which === 'communities'
-        ? { title, color: { score: which } }
-        : { ...this.view.override.value, title, size: { score: which } }
+      this.view.override.value = {
+        ...this.view.override.value, [which === 'communities' ? 'color' : 'size']: { score: which }
+      }
     })
   }
 

@@ -36,7 +36,12 @@ export function Confirm ({ edit, actions }: { edit: Edit, actions: Actions }) {
       </pre>
       {edit.detached && (
         <label>
-          <input type='checkbox' checked={isDetached} onChange={event => setDetached(event.currentTarget.checked)} />
+          <input
+            type='checkbox' checked={isDetached} onChange={event => {
+              setDetached(event.currentTarget.checked)
+              actions.error.value = undefined
+            }}
+          />
           {' '}with all its relationships (DETACH)
         </label>
       )}

@@ -17,7 +17,8 @@ interface ButtonProps {
 export function Button ({ icon, title, onClick, disabled, pressed, text }: ButtonProps) {
   return (
     <button
-      type='button' class='graph-button' title={title} aria-label={title} disabled={disabled ?? false}
+      type='button' class='graph-button' title={title} disabled={disabled ?? false}
+      aria-label={text === undefined ? title : `${title}: ${text}`}
       {...pressed === undefined ? {} : { 'aria-pressed': pressed }} onClick={onClick}
     >
       <Icon name={icon} />{text !== undefined && <span>{text}</span>}

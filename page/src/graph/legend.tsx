@@ -6,7 +6,7 @@ import { shown } from '../server/values'
 import { Button, useDismiss } from './controls'
 import { paletteOf, ramp } from './palette'
 import { scaleColor } from './paint'
-import { SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, typeKey, type LabelStyle, type Measure } from './styles'
+import { measureTitle, SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, typeKey, type LabelStyle, type Measure } from './styles'
 import type { View } from './view'
 
 const CHIPS_MAX = 12
@@ -168,7 +168,7 @@ function MeasureSelect ({ view, properties, none, measure, onChange }: {
       <option value=''>{none}</option>
       <optgroup label='Computed'>
         {view.scoreNames().map(score => (
-          <option key={score} value={JSON.stringify({ score })}>{score}</option>
+          <option key={score} value={JSON.stringify({ score })}>{measureTitle({ score })}</option>
         ))}
       </optgroup>
       <optgroup label='Property'>
@@ -187,13 +187,14 @@ function ScaleLegend ({ view, dark }: { view: View, dark: boolean }) {
   const scale = override.color && view.scaleOf(view.scene.value.nodes.values(), override.color)
   return (
     <div class='graph-scale'>
-      <b>{override.title}</b>
+      {override.color && <b>{measureTitle(override.color)}</b>}
       {scale?.kind === 'categories' && [...scale.values.keys()].slice(0, 8).map(value => (
         <span key={value} class='graph-scale-value' title={`Community ${value}`}>
           <i class='graph-dot' style={{ background: scaleColor(scale, value, undefined, dark) ?? 'none' }} />{value}
         </span>
       ))}
       {scale?.kind === 'categories' && scale.values.size > 8 && <small>of {scale.values.size}</small>}
+      {override.size && <span>Size: {measureTitle(override.size)}</span>}
       {scale?.kind === 'ramp' && (
         <span class='graph-scale-value'>
           {shown(scale.low)}

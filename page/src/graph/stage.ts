@@ -322,7 +322,7 @@ export class Stage {
       Math.abs(high.y - low.y) / Math.max(1, height - 2 * PADDING)
     )
     const centre = sigma.graphToFramedGraph({ x: (box.left + box.right) / 2, y: (box.bottom + box.top) / 2 })
-    return { ...centre, ratio: Math.max(ratio * share, Math.min(ratio, 0.35)) }
+    return { ...centre, ratio: Math.max(ratio * share, Math.min(ratio, 0.45)) }
   }
 
   private go (state: Partial<CameraState>, isAnimated: boolean): void {
@@ -338,22 +338,29 @@ export class Stage {
     const { sigma, events } = this
     const isAdded = (event: MouseCoords): boolean => event.original.shiftKey || event.original.ctrlKey ||
       event.original.metaKey
+    let last: string | undefined
     const click = (key: string | undefined, event: MouseCoords): void => {
+      last = key
       if (key !== undefined) events.click(key, isAdded(event))
       else if (!isAdded(event)) events.clickStage()
     }
     sigma.on('clickNode', ({ node, event }) => click(node, event))
     sigma.on('clickEdge', ({ edge, event }) => click(edge, event))
     sigma.on('clickStage', ({ event }) => click(this.hit(event), event))
+    // Two clicks that follow each other fast at different nodes are none.
+    const doubleClick = (id: string, event: MouseCoords): void => {
+      if (id === last && !isAdded(event)) events.open(id)
+      else click(id, event)
+    }
     sigma.on('doubleClickNode', payload => {
       payload.preventSigmaDefault()
-      events.open(payload.node)
+      doubleClick(payload.node, payload.event)
     })
     sigma.on('doubleClickStage', payload => {
       const id = this.hit(payload.event)
       if (id === undefined) return
       payload.preventSigmaDefault()
-      events.open(id)
+      doubleClick(id, payload.event)
     })
     sigma.on('doubleClickEdge', payload => payload.preventSigmaDefault())
     sigma.on('enterNode', ({ node }) => this.hover(node))
@@ -507,7 +514,7 @@ function rgba (color: string, alpha: number): Rgba {
 
 function commonAttributes (theme: Theme): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
   return {
-    node: { labelColor: theme.text, labelBackground: theme.background + 'b3' },
+    node: { labelColor: theme.text, labelBackground: theme.background + '80' },
     edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }
   }
 }

@@ -25,6 +25,12 @@ export const SIZE_MAX = 30
 // Score that every view has.
 export const DEGREE = 'degree'
 
+const TITLES: Record<string, string> = { [DEGREE]: 'Degree', communities: 'Communities', pagerank: 'PageRank' }
+
+export function measureTitle (measure: Measure): string {
+  return 'property' in measure ? measure.property : TITLES[measure.score] ?? measure.score
+}
+
 const KEY = 'telar.graph.styles'
 
 // Name under which the style of a relationship type is kept, apart from those of labels.

@@ -105,18 +105,18 @@ function LookMenu ({ view, actions }: ToolbarProps) {
         {
           text: 'Colour by communities',
           checked: override?.color !== undefined,
-          onClick: () => void actions.algorithm('communities', 'Communities')
+          onClick: () => void actions.algorithm('communities')
         },
         {
           text: 'Size by PageRank',
           checked: isScore(override?.size, 'pagerank'),
-          onClick: () => void actions.algorithm('pagerank', 'PageRank')
+          onClick: () => void actions.algorithm('pagerank')
         },
         {
           text: 'Size by degree',
           checked: isScore(override?.size, DEGREE),
           onClick: () => {
-            view.override.value = { ...view.override.value, title: 'Degree', size: { score: DEGREE } }
+            view.override.value = { ...view.override.value, size: { score: DEGREE } }
           }
         },
         undefined,

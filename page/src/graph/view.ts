@@ -19,8 +19,6 @@ export interface GraphSource {
 export interface Override {
   color?: Measure
   size?: Measure
-  // How it is called.
-  title: string
 }
 
 export interface Scene {
@@ -61,7 +59,7 @@ export class View {
 
   // Neighbours that were left out, of nodes that were expanded.
   readonly more = signal<ReadonlyMap<string, number>>(new Map())
-  private readonly scores = new Map<string, Map<string, number>>()
+  private readonly scores = new Map<string, Map<string, Value>>()
   private readonly colors = new Map<string, number>()
 
   readonly scene: ReadonlySignal<Scene> = computed(() => this.build())
@@ -213,7 +211,7 @@ export class View {
     return paletteColor(index, dark)
   }
 
-  setScores (name: string, scores: Map<string, number>): void {
+  setScores (name: string, scores: Map<string, Value>): void {
     this.scores.set(name, scores)
     this.look.value++
   }

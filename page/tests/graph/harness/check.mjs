@@ -114,7 +114,7 @@ const checks = {
     await until("[...view.pinned.value]", ['n:11'])
     await button('Hide (Delete)').click()
     await until("view.scene.value.nodes.has('n:11')", false)
-    await button('Show what is hidden').click()
+    await button('Show what is hidden: 1').click()
     await until("view.scene.value.nodes.has('n:11')", true)
     await view("view.select(['n:11'])")
     await button('Remove from the view; the database keeps it').click()
@@ -250,8 +250,8 @@ const checks = {
     await page.getByRole('button', { name: /^Person/ }).click()
     await page.getByRole('dialog', { name: 'Look of Person' }).waitFor()
     await button('Colour 8').click()
-    await page.getByLabel('Caption').selectOption('papers')
-    await page.getByLabel('Size').selectOption({ label: 'degree' })
+    await page.getByRole('combobox', { name: 'Caption' }).selectOption('papers')
+    await page.getByRole('combobox', { name: 'Size' }).selectOption({ label: 'Degree' })
     await page.waitForTimeout(300)
     await picture('style')
     const kept = await page.evaluate(() => localStorage.getItem('telar.graph.styles'))
@@ -283,7 +283,7 @@ const checks = {
   },
   async 'what changes is marked' () {
     await page.evaluate(() => window.harness.change())
-    await page.getByText('1 new').waitFor()
+    await page.getByText('2 new').waitFor()
     await page.getByText('1 changed').waitFor()
     await rest()
     await page.waitForTimeout(300)

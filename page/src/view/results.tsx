@@ -103,7 +103,8 @@ function Graph ({ result }: { result: Result }) {
   return (
     <GraphPanel
       source={source} api={api.value} dark={dark.value}
-      readOnly={!mayWrite.value || result.asOf !== ''} asOf={result.asOf} onStatement={text => put(text)}
+      readOnly={!mayWrite.value} timestamp={result.asOf === '' ? undefined : `AT TIMESTAMP ${result.asOf}`}
+      showChanges onStatement={text => put(text)}
     />
   )
 }

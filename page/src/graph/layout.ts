@@ -1,0 +1,98 @@
+// The layout as the page sees it: a worker that gets a graph and sends positions.
+
+import type { Point } from './placement'
+
+export type ToLayout = {
+  kind: 'start'
+  run: number
+  // x and y of each node.
+  positions: Float32Array
+  fixed: Uint8Array
+  // Numbers of the nodes of each edge.
+  edges: Uint32Array
+  milliseconds: number
+} | {
+  kind: 'move'
+  run: number
+  index: number
+  x: number
+  y: number
+  isFixed: boolean
+} | { kind: 'stop' | 'drawn' }
+
+export interface FromLayout {
+  run: number
+  positions: Float32Array
+  rounds: number
+  isLast: boolean
+}
+
+export const LAYOUT_MILLISECONDS = 3000
+
+export class Layout {
+  private worker: Worker | undefined
+  private run = 0
+  private index = new Map<string, number>()
+  private isRunning = false
+
+  // `onPositions` gets the nodes of the graph in the order in which they were given.
+  constructor (private readonly onPositions: (positions: Float32Array, isLast: boolean, rounds: number) => void) {}
+
+  // Begins with a graph; a layout that runs ends.
+  start (
+    places: ReadonlyMap<string, Point>, edges: readonly { source: string, target: string }[],
+    pinned: ReadonlySet<string>, milliseconds = LAYOUT_MILLISECONDS
+  ): void {
+    this.worker ??= this.open()
+    this.index = new Map()
+    const positions = new Float32Array(places.size * 2)
+    const fixed = new Uint8Array(places.size)
+    let count = 0
+    for (const [id, { x, y }] of places) {
+      positions[2 * count] = x
+      positions[2 * count + 1] = y
+      fixed[count] = pinned.has(id) ? 1 : 0
+      this.index.set(id, count++)
+    }
+    const pairs: number[] = []
+    for (const { source, target } of edges) {
+      const from = this.index.get(source)
+      const to = this.index.get(target)
+      if (from !== undefined && to !== undefined && from !== to) pairs.push(from, to)
+    }
+    const message: ToLayout = {
+      kind: 'start', run: ++this.run, positions, fixed, edges: Uint32Array.from(pairs), milliseconds
+    }
+    this.isRunning = true
+    this.worker.postMessage(message, [positions.buffer, fixed.buffer, message.edges.buffer])
+  }
+
+  // Moves a node while the layout runs.
+  move (id: string, { x, y }: Point, isFixed: boolean): void {
+    const index = this.index.get(id)
+    if (!this.isRunning || index === undefined) return
+    this.worker?.postMessage({ kind: 'move', run: this.run, index, x, y, isFixed } satisfies ToLayout)
+  }
+
+  stop (): void {
+    this.worker?.postMessage({ kind: 'stop' } satisfies ToLayout)
+  }
+
+  kill (): void {
+    this.worker?.terminate()
+    this.worker = undefined
+  }
+
+  private open (): Worker {
+    const worker = new Worker(LAYOUT_WORKER, { type: 'module' })
+    worker.onmessage = ({ data }: MessageEvent<FromLayout>) => {
+      // What an earlier graph still sends is of other nodes.
+      if (data.run !== this.run) return
+      if (data.isLast) this.isRunning = false
+      this.onPositions(data.positions, data.isLast, data.rounds)
+      // The next positions come when these can be seen: not faster than frames are drawn.
+      requestAnimationFrame(() => this.worker?.postMessage({ kind: 'drawn' } satisfies ToLayout))
+    }
+    return worker
+  }
+}

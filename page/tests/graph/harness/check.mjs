@@ -1,0 +1,366 @@
+// Drives the graph view in Chromium: `node tests/graph/harness/check.mjs [PICTURES]`.
+//
+// Everything is done as people do it: by pointer and keys, under the policy of the page.
+
+import assert from 'node:assert/strict'
+import fs from 'node:fs'
+import path from 'node:path'
+
+import { createRequire } from 'node:module'
+import { fileURLToPath } from 'node:url'
+
+import { serve } from './serve.mjs'
+
+const page_ = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
+const require = createRequire(`${process.env.PAGE_PACKAGES ?? page_}/package.json`)
+const { chromium } = require('playwright-core')
+const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+
+const pictures = process.argv[2]
+const only = process.argv[3]
+const server = await serve()
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
+})
+let page
+const complaints = []
+
+// A page with the harness, when its layout has ended.
+async function open (query = '') {
+  await page?.close()
+  page = await browser.newPage({ viewport: { width: 1280, height: 800 }, acceptDownloads: true })
+  page.setDefaultTimeout(30_000)
+  page.on('pageerror', error => complaints.push(error.stack))
+  page.on('console', message => message.type() === 'error' && complaints.push(message.text()))
+  page.on('request', request => request.url().startsWith(server.url) || request.url().startsWith('blob:') ||
+    request.url().startsWith('data:') || complaints.push(`foreign request: ${request.url()}`))
+  await page.goto(server.url + query)
+  await rest()
+}
+
+const rest = () => page.waitForFunction(
+  () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
+)
+const picture = async name => pictures && page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
+const view = read => page.evaluate(`(view => ${read})(window.harness.performer.view)`)
+const calls = () => page.evaluate(() => window.harness.calls)
+const button = name => page.getByRole('button', { name, exact: true })
+
+// Where a node is on the page.
+async function at (id) {
+  const box = await page.locator('.graph-stage').boundingBox()
+  const point = await page.evaluate(each => window.harness.performer.stage.onScreen(each), id)
+  return { x: point.x + box.x, y: point.y + box.y }
+}
+
+async function click (id, options) {
+  const { x, y } = await at(id)
+  await page.mouse.move(x, y)
+  await page.waitForTimeout(150)
+  await page.mouse.click(x, y, options)
+}
+
+const selected = () => view('[...view.selection.value].sort()')
+
+const until = (read, wanted) => poll(() => view(read), wanted)
+
+const checks = {
+  async 'click, shift and click, details' () {
+    await open()
+    await picture('light')
+    await click('n:11')
+    await poll(selected, ['n:11'])
+    await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
+    await page.keyboard.down('Shift')
+    await click('n:12')
+    await page.keyboard.up('Shift')
+    await poll(selected, ['n:11', 'n:12'])
+    await picture('selected')
+    await page.locator('.graph-stage').press('Escape')
+    await poll(selected, [])
+  },
+  async 'hovering dims what is not a neighbour' () {
+    const { x, y } = await at('n:13')
+    await page.mouse.move(x, y)
+    await page.waitForTimeout(600)
+    await picture('hover')
+  },
+  async 'dragging moves a node' () {
+    const before = await view("view.positions.get('n:14')")
+    const { x, y } = await at('n:14')
+    await page.mouse.move(x, y)
+    await page.waitForTimeout(150)
+    await page.mouse.down()
+    await page.mouse.move(x + 40, y + 10, { steps: 4 })
+    await page.mouse.move(x + 60, y + 30, { steps: 4 })
+    await page.mouse.up()
+    const after = await view("view.positions.get('n:14')")
+    assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 10)
+  },
+  async 'a lasso selects' () {
+    await button('Select with a lasso (Shift and drag)').click()
+    await page.mouse.move(300, 130)
+    await page.mouse.down()
+    for (const [x, y] of [[980, 130], [980, 780], [20, 780], [20, 130]]) await page.mouse.move(x, y, { steps: 5 })
+    await picture('lasso')
+    await page.mouse.up()
+    assert.ok((await selected()).length > 20)
+    await button('Select with a lasso (Shift and drag)').click()
+  },
+  async 'pin, hide, show again, remove' () {
+    await view("view.select(['n:11'])")
+    await button('Pin: keep its place (P)').click()
+    await until("[...view.pinned.value]", ['n:11'])
+    await button('Hide (Delete)').click()
+    await until("view.scene.value.nodes.has('n:11')", false)
+    await button('Show what is hidden: 1').click()
+    await until("view.scene.value.nodes.has('n:11')", true)
+    await view("view.select(['n:11'])")
+    await button('Remove from the view; the database keeps it').click()
+    await until("view.scene.value.nodes.has('n:11')", false)
+  },
+  async 'keys: from node to node, hide, zoom, select all' () {
+    await open()
+    await page.locator('.graph-stage').focus()
+    await page.keyboard.press('ArrowRight')
+    const [first] = await selected()
+    await page.keyboard.press('ArrowRight')
+    const [second] = await selected()
+    assert.notEqual(first, second)
+    await page.keyboard.press('+')
+    await page.keyboard.press('0')
+    await page.keyboard.press('Delete')
+    await until('view.hidden.value.size', 1)
+    await page.keyboard.press('Control+a')
+    await until('view.selection.value.size', 31)
+    await page.keyboard.press('Escape')
+    await until('view.selection.value.size', 0)
+  },
+  async 'double click adds neighbours, and connects them' () {
+    await open('?data=one')
+    await click('n:11', { clickCount: 2 })
+    await page.waitForFunction(() => window.harness.performer.view.scene.value.nodes.size > 4)
+    const texts = (await calls()).map(({ text }) => text)
+    assert.ok(texts.some(text => text.includes('$among')))
+    await rest()
+    await picture('expanded')
+  },
+  async 'a hub lets one choose' () {
+    await open()
+    const hub = await view("[...view.scene.value.nodes.values()].find(node => node.labels.includes('Venue')).id")
+    await view(`view.select(['${hub}'])`)
+    await page.locator('.graph-stage').press('Enter')
+    await page.getByRole('heading', { name: 'Many neighbours' }).waitFor()
+    await picture('hub')
+    await page.getByRole('button', { name: /← VISITED/ }).click()
+    await until('view.scene.value.nodes.size', 82)
+    await until(`view.more.value.get('${hub}')`, 350)
+    await rest()
+    await page.waitForTimeout(300)
+    await picture('hub-expanded')
+  },
+  async 'finding goes from one to the next' () {
+    await open()
+    const box = page.getByRole('searchbox')
+    await box.fill('an')
+    await page.locator('.graph-find-count').filter({ hasText: '1/' }).waitFor()
+    const first = await selected()
+    await box.press('Enter')
+    assert.notDeepEqual(await selected(), first)
+    await box.fill('nothing like it')
+    await page.locator('.graph-find-count').filter({ hasText: 'none' }).waitFor()
+    await box.fill('')
+  },
+  async 'a path between two' () {
+    await view("view.select(['n:11', 'n:12'])")
+    await button('Shortest path between two selected nodes').click()
+    await page.getByText('A shortest path').waitFor()
+  },
+  async 'a property is edited, shown as Cypher first' () {
+    await view("view.select(['n:11'])")
+    await page.getByRole('button', { name: 'Edit papers' }).click({ force: true })
+    const value = page.getByRole('textbox', { name: 'Value' })
+    await value.fill('many')
+    await value.press('Enter')
+    await page.getByText('An integer has digits only.').waitFor()
+    await value.fill('9007199254740993')
+    await value.press('Enter')
+    await page.getByText('This runs:').waitFor()
+    assert.match(await page.locator('.graph-confirm').innerText(), /SET n\.papers = toInteger\(\$value\)/)
+    await picture('edit')
+    await button('Run').click()
+    await page.getByText('This runs:').waitFor({ state: 'hidden' })
+    const last = (await calls()).at(-1)
+    assert.deepEqual(last.parameters, { id: 'n:11', value: '9007199254740993' })
+    await until("view.element('n:11').properties.papers", '9007199254740993')
+  },
+  async 'a property and a label are added' () {
+    await button('+ property').click()
+    await page.getByRole('textbox', { name: 'Name of the property' }).fill('alive')
+    await page.getByRole('textbox', { name: 'Value' }).fill('false')
+    await page.getByRole('textbox', { name: 'Value' }).press('Enter')
+    await button('Run').click()
+    await until("view.element('n:11').properties.alive", false)
+    await button('+ label').click()
+    await page.getByRole('textbox', { name: 'New label' }).fill('Countess')
+    await page.getByRole('textbox', { name: 'New label' }).press('Enter')
+    await button('Run').click()
+    await until("view.element('n:11').labels.includes('Countess')", true)
+  },
+  async 'an error of the server is shown, and deleting detaches' () {
+    await button('Delete this node from the database').click()
+    await button('Delete').click()
+    await page.getByText('the node has relationships').waitFor()
+    await page.getByRole('checkbox').check()
+    await picture('delete')
+    await button('Delete').click()
+    await until("view.scene.value.nodes.has('n:11')", false)
+    assert.match((await calls()).at(-1).text, /DETACH DELETE n/)
+  },
+  async 'nothing can be edited in the past, or by who reads' () {
+    for (const query of ['?past', '?read']) {
+      await open(query)
+      await view("view.select(['n:11'])")
+      await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
+      assert.equal(await page.getByRole('button', { name: /Edit|Remove label|Delete this/ }).count(), 0)
+    }
+    await open('?past')
+    await view("view.select(['n:12'])")
+    await page.locator('.graph-stage').press('Enter')
+    await page.waitForFunction(() => window.harness.calls.some(({ text }) => /LIMIT 51/.test(text)))
+    assert.ok((await calls()).every(({ text }) => text.startsWith('AT TIMESTAMP 42 ')))
+  },
+  async 'colours by communities, sizes by PageRank' () {
+    await open('?dark')
+    await picture('dark')
+    const choose = async name => {
+      await button('Colours and sizes').click()
+      await page.getByRole('menuitemcheckbox', { name }).click()
+    }
+    await choose('Colour by communities')
+    await page.locator('.graph-scale').getByText('Communities').waitFor()
+    await choose('Size by PageRank')
+    await until("view.scoreNames().length", 3)
+    await page.waitForTimeout(300)
+    await picture('communities')
+    await button('By label again').click()
+  },
+  async 'a label gets another look, which the browser keeps' () {
+    await page.getByRole('button', { name: /^Person/ }).click()
+    await page.getByRole('dialog', { name: 'Look of Person' }).waitFor()
+    await button('Colour 8').click()
+    await page.getByRole('combobox', { name: 'Caption' }).selectOption('papers')
+    await page.getByRole('combobox', { name: 'Size' }).selectOption({ label: 'Degree' })
+    await page.waitForTimeout(300)
+    await picture('style')
+    const kept = await page.evaluate(() => localStorage.getItem('telar.graph.styles'))
+    assert.deepEqual(Object.keys(JSON.parse(kept).Person).sort(), ['caption', 'color', 'size'])
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  },
+  async 'exports' () {
+    await open()
+    const save = async name => {
+      await button('Export').click()
+      const [download] = await Promise.all([
+        page.waitForEvent('download'), page.getByRole('menuitem', { name, exact: true }).click()
+      ])
+      return fs.readFileSync(await download.path())
+    }
+    const svg = (await save('SVG')).toString()
+    assert.equal(svg.match(/<circle/g).length, 32)
+    if (pictures) fs.writeFileSync(path.join(pictures, 'export.svg'), svg)
+    assert.match((await save('CSV')).toString(), /^_kind,_id,_labels/)
+    assert.equal(JSON.parse((await save('JSON')).toString()).nodes.length, 32)
+    const png = await save('PNG')
+    assert.equal(png.subarray(1, 4).toString(), 'PNG')
+    assert.ok(png.length > 20_000, 'a picture that is not empty')
+    if (pictures) fs.writeFileSync(path.join(pictures, 'export.png'), png)
+    await button('Export').click()
+    await page.getByRole('menuitem', { name: 'Show as Cypher: find it' }).click()
+    assert.match(await page.evaluate(() => window.harness.statement), /^UNWIND \['n:0'/)
+  },
+  async 'what changes is marked' () {
+    await page.evaluate(() => window.harness.change())
+    await page.getByText('2 new').waitFor()
+    await page.getByText('1 changed').waitFor()
+    await rest()
+    await page.waitForTimeout(300)
+    await picture('changes')
+    await button('Without marks').click()
+    await until("view.scene.value.nodes.size", 32)
+  },
+  async 'the list does the same' () {
+    await button('Show as a list').click()
+    await page.getByRole('button', { name: 'Hide Grace Hopper' }).click()
+    await until('view.hidden.value.size', 1)
+    await page.getByRole('button', { name: 'Alan Turing' }).first().click()
+    await page.getByRole('heading', { name: 'Alan Turing' }).waitFor()
+    await picture('list')
+  },
+  async 'no label, type or value is markup' () {
+    await open('?data=hostile')
+    await view("view.select(['n:0'])")
+    await page.waitForTimeout(400)
+    await picture('hostile')
+    await button('Show as a list').click()
+    await page.waitForTimeout(200)
+    assert.equal(await page.evaluate(() => window.hacked), undefined)
+    assert.equal(await page.locator('.graph img, .graph script').count(), 0)
+  },
+  async 'without WebGL there is a list' () {
+    await page.close()
+    page = await browser.newPage()
+    await page.addInitScript(() => {
+      HTMLCanvasElement.prototype.getContext = () => null
+    })
+    await page.goto(server.url)
+    await page.getByText('no WebGL 2').waitFor()
+    await page.getByText('32 nodes').first().waitFor()
+    await picture('blind')
+  },
+  async 'nothing is hard to reach (axe)' () {
+    for (const query of ['', '?dark']) {
+      await open(query)
+      await view("view.select(['n:11'])")
+      await page.getByRole('button', { name: /^Person/ }).click()
+      await page.waitForTimeout(200)
+      const violations = await page.evaluate(`${axe};axe.run({ rules: { 'region': { enabled: false },
+        'page-has-heading-one': { enabled: false }, 'landmark-one-main': { enabled: false } } }).then(r => r.violations.map(v =>
+        v.impact + ' ' + v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).join(' | ')))`)
+      assert.deepEqual(violations, [])
+    }
+  }
+}
+
+// Asks until the answer is what is wanted.
+async function poll (ask, wanted) {
+  const end = Date.now() + 20_000
+  for (;;) {
+    const answer = await ask()
+    if (JSON.stringify(answer) === JSON.stringify(wanted)) return
+    if (Date.now() > end) assert.deepEqual(answer, wanted)
+    await page.waitForTimeout(100)
+  }
+}
+
+let failures = 0
+for (const [name, check] of Object.entries(checks)) {
+  if (only && !name.includes(only)) continue
+  try {
+    if (only) await open()
+    await check()
+    assert.deepEqual(complaints.splice(0), [])
+    console.log(`ok: ${name}`)
+  } catch (error) {
+    failures++
+    console.log(`FAILED: ${name}\n${error.stack}`)
+    await picture('failed')
+    await open().catch(() => {})
+    complaints.splice(0)
+  }
+}
+await browser.close()
+server.close()
+process.exit(failures === 0 ? 0 : 1)

@@ -496,7 +496,10 @@ impl Socket {
             if frames.has_ended() {
                 return Ok(Some(0));
             }
-            let Some(read @ 1..) = self.stream.read_ready(into)? else { break };
+            let Some(read) = self.stream.read_ready(into)? else { break };
+            if read == 0 {
+                return Ok(Some(0));
+            }
             let decoded = frames.decode(&mut into[..read]);
             self.send_ready()?;
             if decoded > 0 {

@@ -135,15 +135,19 @@ async function origins (browser, page, foreign) {
     ['a_page_of_the_server_connects_by_another_name', `http://localhost:${port(ownHttp)}/`, `ws://${own}`, true],
     ['another_page_is_refused_without_a_setting', page, `ws://${own}`, false]
   ]
+  // A browser that is told nothing of certificates.
+  const careful = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  cases.push(['an_untrusted_certificate_is_refused', page, `wss://${secure}`, false, careful])
   const failed = []
   let passed = 0
-  for (const [name, url, socket, expected] of cases) {
+  for (const [name, url, socket, expected, other] of cases) {
     if (selected.length > 0 && !selected.some(part => name.includes(part))) continue
-    const connected = await connects(browser, url, socket)
+    const connected = await connects(other ?? browser, url, socket)
     console.log(`test ${name} ... ${connected === expected ? 'ok' : 'FAILED'}`)
     if (connected === expected) passed += 1
     else failed.push(name)
   }
+  await careful.close()
   console.log(`browser, ${browser.version()}; failed: ${failed.join(' ') || 'none'}`)
   console.log(`test result: ${failed.length ? 'FAILED' : 'ok'}. ${passed} passed; ${failed.length} failed`)
   return failed.length

@@ -6,7 +6,7 @@ import driver from '/driver.mjs'
 export const neo4j = driver
 export const { SETTINGS, LISTED, DRIVER_VERSION } = await (await fetch('/settings')).json()
 export const CANNOT = {
-  untrusted_certificates: 'the browser is told to trust any certificate'
+  untrusted_certificates: 'the browser is told to trust any certificate here; an_untrusted_certificate_is_refused is about one that is not'
 }
 // Pages choose no trust of their own.
 export const ENCRYPTED = '+s'

@@ -273,7 +273,10 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
         let version = upgrade::negotiate(&mut socket, &shared, shutter);
         match &version {
             Ok(Some(_)) => admitted.connection.open(socket),
-            Ok(None) if shutter.is_websocket() => socket.finish(websocket::PROTOCOL_ERROR),
+            Ok(None) if shutter.is_websocket() => {
+                socket.finish(websocket::PROTOCOL_ERROR);
+                socket.linger();
+            }
             Err(_) if shutter.is_websocket() => socket.finish(websocket::GOING_AWAY),
             _ => {}
         }

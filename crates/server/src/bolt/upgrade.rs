@@ -117,9 +117,9 @@ fn is_own(origin: &Origin, asked: &Asked<'_>, http: Option<&HttpPort>) -> bool {
         return true;
     }
     // Another service may have the same port at another address of this machine.
-    let listens = http.address.ip();
+    let [listens, local] = [http.address.ip(), asked.local.ip()].map(|ip| ip.to_canonical());
     host.is_this_machine(asked.local)
-        && (listens.is_unspecified() || listens.is_loopback() || listens == asked.local.ip())
+        && (listens.is_unspecified() || listens.is_loopback() || listens == local)
 }
 
 /// Answer to a request that asks for a page.

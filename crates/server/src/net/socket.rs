@@ -518,6 +518,7 @@ impl Socket {
                 return Ok(());
             }
             match self.stream.write_ready(unsent) {
+                Ok(0) => return Ok(()),
                 Ok(sent) => frames.sent(sent),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

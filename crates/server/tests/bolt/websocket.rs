@@ -345,6 +345,22 @@ fn the_oldest_that_has_not_logged_in_is_evicted() {
 }
 
 #[test]
+fn one_that_reads_nothing_is_evicted_too() {
+    let server = short_login(PATIENCE);
+    let mut client = Client::silent_web(server.bolt_address(), WHOLE);
+    client.shake_hands([0, 0, 8, 5]);
+    client.ask(0x01, [map([])]).success();
+    // The server has answers that nobody reads, and waits to write them.
+    let resets = frame(BINARY, &in_chunks(&[0xB0, RESET]).repeat(10_000));
+    let mut writer = client.stream.stream.try_clone().unwrap();
+    writer.set_write_timeout(Some(Duration::from_secs(1))).unwrap();
+    while writer.write_all(&resets).is_ok() {}
+    assert_eq!(server.connections(), 1);
+    let _others = [0; 2].map(|_| Client::silent_web(server.bolt_address(), WHOLE));
+    until("it has ended", || server.connections() == 2);
+}
+
+#[test]
 fn logging_in_has_a_deadline_at_each_step() {
     let server = short_login(Duration::from_secs(1));
     let begun = Instant::now();

@@ -1,9 +1,10 @@
 //! Requests of HTTP on the port of Bolt: upgrades to WebSocket, and what everything else is told.
 //!
 //! ```text
-//!  first bytes      60 60 B0 17   Bolt
-//!                   GET, POST, …  a request: Host and Origin allowed? an upgrade? ─► 101, then Bolt in frames
-//!                   anything else the end                       no ─► 4xx and the reason, the end
+//!  60 60 B0 17     Bolt
+//!  GET, POST, …    a request: may the page connect, and does it ask for WebSocket?
+//!                  yes ─► 101, then Bolt in frames      no ─► 4xx and the reason, the end
+//!  anything else   the end
 //! ```
 
 use std::io::{self, Read, Write};

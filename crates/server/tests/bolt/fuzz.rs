@@ -1,4 +1,5 @@
-//! The entry points of the fuzz targets `bolt` and `websocket`, on random and on nearly valid bytes.
+//! The entry points of the fuzz targets `bolt` and `websocket`, on random and on nearly valid
+//! bytes.
 
 #[path = "../../../../fuzz/entry/bolt.rs"]
 mod entry;

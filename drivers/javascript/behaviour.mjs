@@ -1,8 +1,8 @@
 // What every behaviour stands on: the servers under test, the list, and the runner.
 //
 // A behaviour is an async function of the server, given to `behaviour(name, function)`; its name is the
-// one in ../behaviours.txt. It fails by throwing. Nothing here knows what is tested. What Node.js and a
-// page have in ways of their own is in node.mjs; a page loads page.mjs instead, by its import map.
+// one in ../behaviours.txt. It fails by throwing. Nothing here knows what is tested. node.mjs is the platform
+// that it runs on; a page loads page.mjs instead, by its import map.
 
 import { CANNOT, DRIVER_VERSION, LISTED, SETTINGS, assert, neo4j, openProxy, residentMib } from './node.mjs'
 

@@ -1,5 +1,5 @@
 // Runs the behaviours of ../README.md in a page, with the official JavaScript driver, which speaks Bolt over
-// WebSocket there: all of them over ws, then all of them over wss; and looks which pages get in.
+// WebSocket there: all of them over ws, then all of them over wss. Before, it checks which pages may connect.
 //
 //     node browser.mjs CHROMIUM [PART OF A NAME]...
 //
@@ -26,7 +26,7 @@ const PAGE = `<!doctype html><meta charset="utf-8"><title>behaviours</title>
 <script type="importmap">{"imports": {"/node.mjs": "/page.mjs"}}</script>`
 const MODULE = { 'Content-Type': 'text/javascript' }
 
-// Packages of the driver, and what runs with each.
+// Versions of the driver, and the settings with which each runs.
 const RUNS = [
   { driver: 'neo4j-driver', settings: {} },
   {
@@ -41,7 +41,7 @@ const RUNS = [
 let current = RUNS[0]
 const proxies = new Map()
 
-// What the page asks of this program.
+// Answers to requests of the page.
 const ANSWERS = {
   memory: ({ process }) => residentMib(process),
   proxy: async ({ address }) => {
@@ -111,7 +111,7 @@ async function opened (browser, url, how) {
   }
 }
 
-// Whether a page of `url` can open a WebSocket.
+// True if a page of `url` can open a WebSocket.
 function connects (browser, url, socket) {
   return opened(browser, url, page => page.evaluate(address => new Promise(resolve => {
     const socket = new WebSocket(address)
@@ -120,7 +120,7 @@ function connects (browser, url, socket) {
   }), socket))
 }
 
-// Which pages get in: url of the page, address, and whether it does.
+// Checks which pages may connect. A case has a name, the page, the address and the answer.
 async function origins (browser, page, foreign) {
   const { DRIVERS_BOLT: plain, DRIVERS_BOLT_SECURE: secure, DRIVERS_BOLT_OWN: own, DRIVERS_HTTP_OWN: ownHttp } = process.env
   const port = address => address.split(':')[1]

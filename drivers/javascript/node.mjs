@@ -1,4 +1,4 @@
-// What behaviours need of the program that they run in: here Node.js. page.mjs is the same for a page.
+// The platform of the behaviours: Node.js. page.mjs is that of a page, with the same exports.
 
 import strict from 'node:assert/strict'
 import fs from 'node:fs'
@@ -14,7 +14,7 @@ export const SETTINGS = process.env
 export const LISTED = fs.readFileSync(new URL('../behaviours.txt', import.meta.url), 'utf8')
 // Behaviours that cannot be checked here, with the reason.
 export const CANNOT = {}
-// What a scheme ends with whose connections are encrypted, with any certificate.
+// End of a scheme whose connections are encrypted, with any certificate.
 export const ENCRYPTED = '+ssc'
 export const hasCustomCertificates = true
 export const collectGarbage = globalThis.gc

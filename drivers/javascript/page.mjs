@@ -1,5 +1,5 @@
-// What behaviours need of the program that they run in: here a page in a browser. node.mjs is the same for
-// Node.js. What no page can do, the server of the page does (browser.mjs): proxies, memory of processes.
+// The platform of the behaviours: a page in a browser. node.mjs is that of Node.js, with the same exports.
+// The server of the page (browser.mjs) does for it what no page can: proxies, memory of processes.
 
 import driver from '/driver.mjs'
 
@@ -13,7 +13,7 @@ export const ENCRYPTED = '+s'
 export const hasCustomCertificates = false
 export const collectGarbage = globalThis.gc
 
-// Memory of the page is that of its values: nothing else is said to it.
+// A page is told the size of its values only, so that is its memory here.
 export async function residentMib (process) {
   if (process === undefined) return performance.memory.usedJSHeapSize / 2 ** 20
   return ask('memory', { process })

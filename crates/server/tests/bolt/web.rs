@@ -1,4 +1,4 @@
-//! A client of WebSocket that cuts what it says as it is told to: a carrier of bytes for `Client`.
+//! Client of WebSocket: carries the bytes of `Client` in frames of any cut.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -14,14 +14,14 @@ pub(crate) const CLOSE: u8 = 0x88;
 const PONG: u8 = 0x8A;
 const MASK: [u8; 4] = [0x12, 0x9A, 0xFE, 0x01];
 
-/// How the bytes that a client says are cut into frames.
+/// Rule by which the bytes of a client are cut into frames.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cut {
     /// Bytes of a frame.
     pub(crate) frame_bytes: usize,
     /// Frames of a message.
     pub(crate) frames: usize,
-    /// Whether a ping is behind each frame.
+    /// True if a ping follows each frame.
     pub(crate) pings: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Bolt over WebSocket: messages however they are cut, and what ends statements and connections.
+//! Bolt over WebSocket: messages of any cut, and the ends of statements and connections.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -319,6 +319,32 @@ fn a_server_that_stops_says_that_it_goes_away() {
     for client in [&mut idle, &mut busy, &mut silent] {
         assert_eq!(client.stream.status(), Some(1001));
     }
+}
+
+#[test]
+fn a_silent_client_is_told_that_its_time_is_up() {
+    let server = serve_with(|settings| settings.idle_timeout = Some(Duration::from_secs(1)));
+    let mut silent = Client::web(&server);
+    assert_eq!(silent.stream.status(), Some(1001));
+    // A ping is a sign of life, as the empty chunk of Bolt is.
+    let mut pinging = Client::web(&server);
+    for _ in 0..8 {
+        thread::sleep(SHORT);
+        pinging.stream.send_raw(&frame(PING, b"here"));
+        assert_eq!(pinging.stream.pong(), b"here");
+    }
+    assert_eq!(pinging.int("RETURN 1"), 1);
+}
+
+#[test]
+fn half_a_message_is_not_waited_for() {
+    let server = serve_with(|settings| settings.message_timeout = Duration::from_secs(1));
+    let mut client = Client::web(&server);
+    // Half of a frame, and half of a message.
+    let whole = frame(BINARY, &in_chunks(&[0xB0, RESET]));
+    client.stream.send_raw(&whole[..whole.len() - 3]);
+    assert!(format!("{:?}", client.answer().failure()).contains("bolt.message_timeout"));
+    assert_eq!(client.stream.status(), Some(1002));
 }
 
 fn short_login(login: Duration) -> Server {

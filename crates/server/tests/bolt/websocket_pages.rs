@@ -1,4 +1,4 @@
-//! Who may upgrade: pages of the server and of settings, and programs; what others are told.
+//! Access to WebSocket: programs, pages of the server and of settings; answers to all others.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -19,7 +19,7 @@ const HEADERS_MAX: usize = 64;
 const KEY_BYTES: usize = 16;
 /// Version of the protocol.
 const VERSION: &str = "13";
-/// What the key is hashed with.
+/// Suffix of the key when it is hashed.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /// First bytes of requests of HTTP.
 const METHODS: [[u8; 4]; 7] =

@@ -1,4 +1,5 @@
 //! Frames and handshakes, without a connection.
+#![expect(clippy::big_endian_bytes, reason = "the protocol is big-endian")]
 
 use proptest::prelude::*;
 
@@ -22,7 +23,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// What `bytes` say when they come `step` at a time: payload, and how it ends.
+/// Payload and end of `bytes`, which come `step` at a time.
 fn decoded(bytes: &[u8], step: usize) -> (Vec<u8>, Option<End>) {
     let (mut decoder, mut said) = (Decoder::new(), Vec::new());
     for piece in bytes.chunks(step) {

@@ -4,7 +4,7 @@
 #
 #   tools/drivers.sh TELAR [PART]...
 #
-# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 load cluster failover
+# TELAR is the binary; nothing is built here. Parts: python python6 javascript javascript6 browser load cluster failover
 # attacks (all of these if none is named), and with TELAR_LONG=1 also java go failover-long gds tck. Servers run on free ports of the
 # loopback with stores in a temporary folder. Drivers are installed below target/drivers, once, from
 # their registries; a driver that cannot be fetched because there is no network is skipped with a word.
@@ -21,12 +21,13 @@ GDS_PACKAGES=("graphdatascience==1.22" "tzdata==2026.6")
 PYTHON6_PACKAGES=("neo4j==6.4.1" "tzdata==2026.6")
 JAVASCRIPT_PACKAGE=neo4j-driver@5.28.3
 JAVASCRIPT6_PACKAGE=neo4j-driver@6.3.0
+BROWSER_PACKAGES=("$JAVASCRIPT_PACKAGE" "neo4j-driver6@npm:$JAVASCRIPT6_PACKAGE" "playwright-core@1.64.1")
 
 telar=$(realpath "${1:?the path of the telar binary}")
 shift
 parts=("$@")
 if ((${#parts[@]} == 0)); then
-    parts=(python python6 javascript javascript6 load cluster failover attacks)
+    parts=(python python6 javascript javascript6 browser load cluster failover attacks)
     if [[ -n ${TELAR_LONG:-} ]]; then parts+=(java go failover-long gds tck); fi
 fi
 
@@ -45,11 +46,16 @@ cleanup() {
 }
 trap cleanup EXIT
 
-# start NAME ARGUMENT...: starts a server and sets `address` and `process` to where it is.
+# start NAME ARGUMENT...: starts a server without HTTP and sets `address` and `process` to where it is.
 start() {
+    start_with "$1" --no-http "${@:2}"
+}
+
+# start_with NAME ARGUMENT...: the same, with HTTP unless an argument says otherwise.
+start_with() {
     local name=$1 waited
     shift
-    "$telar" serve "$scratch/$name.telar" --bolt 127.0.0.1:0 --no-http "$@" >"$scratch/$name.log" 2>&1 &
+    "$telar" serve "$scratch/$name.telar" --bolt 127.0.0.1:0 "$@" >"$scratch/$name.log" 2>&1 &
     process=$!
     servers+=("$process")
     for ((waited = 0; waited < 300; waited++)); do
@@ -92,7 +98,7 @@ install_python() {
 install_javascript() {
     mkdir -p "$installed/$1"
     printf '{"private": true}\n' >"$installed/$1/package.json"
-    npm install --silent --no-audit --no-fund --prefix "$installed/$1" "$2"
+    npm install --silent --no-audit --no-fund --prefix "$installed/$1" "${@:2}"
 }
 
 install_java() {
@@ -109,13 +115,19 @@ behaviour_servers() {
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 \
         -keyout "$scratch/key.pem" -out "$scratch/certificate.pem" -subj /CN=localhost \
         -addext 'subjectAltName=DNS:localhost,IP:127.0.0.1' 2>/dev/null
-    start plain --no-auth || return 1
+    # The part `browser` serves a page there, which may connect over WebSocket.
+    DRIVERS_PAGE_PORT=$(node -e 'const s = net.createServer().listen(0, "127.0.0.1", () => {
+        console.log(s.address().port); s.close() })' 2>/dev/null || echo 0)
+    export DRIVERS_PAGE_PORT
+    local pages=http.allowed_origins=http://localhost:$DRIVERS_PAGE_PORT
+    start plain --no-auth --set "$pages" || return 1
     export DRIVERS_BOLT=$address DRIVERS_PROCESS=$process
     export DRIVERS_PASSWORD=drivers-password DRIVERS_CERTIFICATE=$scratch/certificate.pem
     # The password of the first start, which nobody has to change.
     export TELAR_AUTH_INITIAL_PASSWORD=$DRIVERS_PASSWORD
-    start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" || return 1
-    export DRIVERS_BOLT_SECURE=$address
+    start secure --tls-cert "$scratch/certificate.pem" --tls-key "$scratch/key.pem" --tls-required \
+        --set "$pages" || return 1
+    export DRIVERS_BOLT_SECURE=$address DRIVERS_PROCESS_SECURE=$process
 }
 
 python_behaviours() {
@@ -128,6 +140,31 @@ javascript_behaviours() {
     fetched "$1" install_javascript "$@" || return 0
     behaviour_servers || return 1
     DRIVERS_NODE_FOLDER=$installed/$1 node --expose-gc drivers/javascript/main.mjs
+}
+
+# chromium_browser: sets `chromium` to the path of a browser, which it installs if it may.
+chromium_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        if chromium=$(command -v "$name"); then return; fi
+    done
+    if ((EUID == 0)) && apt-get install -y -qq chromium >"$scratch/chromium.install" 2>&1; then
+        chromium=$(command -v chromium)
+        return
+    fi
+    printf 'skipped: browser: there is no Chromium, and it cannot be installed (apt-get install chromium)\n'
+    return 1
+}
+
+# The same driver in a page: Bolt over WebSocket.
+browser_behaviours() {
+    local chromium
+    chromium_browser || return 0
+    fetched browser install_javascript browser "${BROWSER_PACKAGES[@]}" || return 0
+    behaviour_servers || return 1
+    start_with own --no-auth --http 127.0.0.1:0 || return 1
+    DRIVERS_BOLT_OWN=$address DRIVERS_HTTP_OWN=$(grep -o 'http://[0-9.:]*' "$scratch/own.log" | head -n 1 | sed 's#http://##') \
+        DRIVERS_NODE_FOLDER=$installed/browser node drivers/javascript/browser.mjs "$chromium"
 }
 
 java_behaviours() {
@@ -275,6 +312,7 @@ for part in "${parts[@]}"; do
     python6) command=(python_behaviours python6 "${PYTHON6_PACKAGES[@]}") ;;
     javascript) command=(javascript_behaviours javascript "$JAVASCRIPT_PACKAGE") ;;
     javascript6) command=(javascript_behaviours javascript6 "$JAVASCRIPT6_PACKAGE") ;;
+    browser) command=(browser_behaviours) ;;
     java) command=(java_behaviours) ;;
     go) command=(go_behaviours) ;;
     failover) command=(failover_gate) ;;

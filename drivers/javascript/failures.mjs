@@ -1,6 +1,6 @@
 // Errors that a client meets, by the codes it tells them by.
 
-import { Proxy, assert, behaviour, fails, neo4j, value, within } from './behaviour.mjs'
+import { ENCRYPTED, assert, behaviour, fails, neo4j, value, within } from './behaviour.mjs'
 
 const LOST = ['ServiceUnavailable', 'SessionExpired']
 
@@ -55,14 +55,14 @@ behaviour('unknown_databases', async server => {
 })
 
 behaviour('lost_connections', async server => {
-  const proxy = await Proxy.open(server.address)
+  const proxy = await server.proxy()
   await server.driver(async driver => {
     await driver.verifyConnectivity()
     await within(driver, async session => {
       await fails(async () => {
         for await (const record of session.run('UNWIND range(1, 100000000) AS i RETURN i')) {
           assert(record)
-          proxy.cut()
+          await proxy.cut()
         }
       }, ...LOST)
     }, { fetchSize: 10 })
@@ -71,14 +71,14 @@ behaviour('lost_connections', async server => {
       // A transaction that is lost before its commit is not there.
       const transaction = await session.beginTransaction()
       await transaction.run('CREATE (:Lost)')
-      proxy.cut()
+      await proxy.cut()
       await fails(() => transaction.commit(), ...LOST)
       // A managed transaction tries again by itself.
       let runs = 0
       await session.executeWrite(async tx => {
         await tx.run('CREATE (:Kept)')
         runs += 1
-        if (runs === 1) proxy.cut()
+        if (runs === 1) await proxy.cut()
       })
       assert.equal(runs, 2)
       const { records } = await session.run('MATCH (n) RETURN labels(n)[0] AS label')
@@ -91,7 +91,7 @@ behaviour('lost_connections', async server => {
 
 behaviour('bad_credentials', async server => {
   const code = 'Neo.ClientError.Security.Unauthorized'
-  const uri = `bolt+ssc://${server.secureAddress}`
+  const uri = `bolt${ENCRYPTED}://${server.secureAddress}`
   const { basic } = neo4j.auth
   for (const auth of [basic('neo4j', 'wrong'), basic('nobody', 'wrong'), undefined]) {
     await server.driver(driver => fails(() => driver.executeQuery('RETURN 1'), code), { uri, auth })

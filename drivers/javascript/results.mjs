@@ -1,6 +1,6 @@
 // Results: rows as they come, and what the summary says of them.
 
-import { assert, behaviour, int, neo4j, residentMib, sleep, value, within } from './behaviour.mjs'
+import { assert, behaviour, collectGarbage, int, neo4j, sleep, value, within } from './behaviour.mjs'
 
 behaviour('keys_and_records', async server => {
   await server.session(async session => {
@@ -106,8 +106,8 @@ const rows = (count, size = 100) => ({ rows: int(count), text: 'x'.repeat(size) 
 behaviour('million_rows_in_constant_memory', async server => {
   await server.session(async session => {
     for await (const record of session.run(ROWS, rows(100000))) assert(record)
-    gc()
-    const before = { server: server.residentMib(), client: residentMib() }
+    collectGarbage()
+    const before = { server: await server.residentMib(), client: await server.clientMib() }
     const highest = { server: 0, client: 0 }
     let count = 0
     let total = 0
@@ -115,10 +115,10 @@ behaviour('million_rows_in_constant_memory', async server => {
       count += 1
       total += record.get(0).toNumber()
       if (count % 10000 === 0) {
-        highest.server = Math.max(highest.server, server.residentMib())
+        highest.server = Math.max(highest.server, await server.residentMib())
         // Garbage is no part of a result that is kept: V8 leaves up to 100 MiB of it when the machine is busy.
-        gc()
-        highest.client = Math.max(highest.client, residentMib())
+        collectGarbage()
+        highest.client = Math.max(highest.client, await server.clientMib())
       }
     }
     assert.deepEqual([count, total], [MILLION, MILLION * (MILLION + 1) / 2])
@@ -132,7 +132,7 @@ behaviour('million_rows_in_constant_memory', async server => {
 behaviour('slow_reader_holds_no_memory', async server => {
   await server.session(async session => {
     await session.run('RETURN 1')
-    const before = server.residentMib()
+    const before = await server.residentMib()
     let read = 0
     for await (const record of session.run(ROWS, rows(10 * MILLION))) {
       assert(record)
@@ -140,7 +140,7 @@ behaviour('slow_reader_holds_no_memory', async server => {
       read += 1
       if (read === 50) break
     }
-    const grown = server.residentMib() - before
+    const grown = await server.residentMib() - before
     assert(grown < 64 || !server.isTelar, `the server grew by ${grown.toFixed()} MiB`)
   }, { session: { fetchSize: 10 } })
 })

@@ -1,6 +1,6 @@
 // Transactions: of all kinds, their ends, their limits, and what others see of them.
 
-import { Proxy, assert, behaviour, eventually, fails, int, neo4j, value, within } from './behaviour.mjs'
+import { assert, behaviour, eventually, fails, int, neo4j, value, within } from './behaviour.mjs'
 
 // Takes about for ever, without taking memory.
 const ENDLESS = 'UNWIND range(1, 1000000000) AS i WITH i WHERE i % 7 = 9 RETURN count(i)'
@@ -176,7 +176,7 @@ behaviour('cancellation', async server => {
   await server.session(async watch => {
     // Losing the connection in the middle of a query ends the query.
     let mark = 'lost in the middle'
-    const proxy = await Proxy.open(server.address)
+    const proxy = await server.proxy()
     const lost = fails(() => server.session(
       session => session.run(`/* ${mark} */ ${ENDLESS}`), { uri: proxy.uri }))
     await eventually(async () => (await running(watch, mark)).length > 0, 'the query runs')

@@ -142,8 +142,8 @@ impl Observer for Watch {
         let Ran { peer, took, rows, .. } = ran;
         let error = ran.error.map(|failure| failure.code);
         let failed = error.is_some();
-        let protocol = peer.protocol;
-        self.metrics.statement(&Ended { protocol, error, took: *took, rows: *rows });
+        let counted = Ended { protocol: peer.base_protocol(), error, took: *took, rows: *rows };
+        self.metrics.statement(&counted);
         let slow = *took >= self.slow;
         let queries = self.queries;
         if !(queries.all || queries.slow && slow || queries.failed && failed) {
@@ -159,6 +159,7 @@ impl Observer for Watch {
         let parameters = (self.parameters && harmless).then(|| shown(ran.parameters));
         let metadata = (!ran.metadata.is_empty()).then(|| shown(ran.metadata));
         let (user, database, agent) = (ran.user, ran.database, &peer.agent);
+        let protocol = peer.protocol;
         let (took_ms, text) = (took.as_secs_f64() * 1e3, clipped(text));
         macro_rules! line {
             ($level:ident, $what:literal) => {

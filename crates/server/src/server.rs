@@ -93,6 +93,9 @@ impl Server {
                 .map_err(at("http.address (--http)", *address))
         });
         let http = http.transpose()?;
+        if let Some((http, of)) = http.as_ref().zip(settings.http.as_ref()) {
+            bolt.serves_http(http.address(), of.tls.is_some());
+        }
         let advertised = settings.bolt.advertised.clone();
         let reached = advertised.unwrap_or_else(|| bolt.address().to_string());
         let served = http.as_ref().zip(settings.http.as_ref()).and_then(|(http, of)| {

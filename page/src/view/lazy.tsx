@@ -6,13 +6,13 @@ import { useEffect, useState } from 'preact/hooks'
 export function lazy<P extends object> (load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | undefined
   return function Lazy (props: P) {
-    const [, setLoaded] = useState(loaded)
+    const [, draw] = useState(0)
     const [problem, setProblem] = useState('')
     useEffect(() => {
       if (loaded) return
       load().then(found => {
         loaded = found
-        setLoaded(() => found)
+        draw(1)
       }, (error: Error) => setProblem(error.message))
     }, [])
     if (problem !== '') return <p class='error' role='alert'>This part of the page cannot be loaded: {problem}</p>

@@ -35,7 +35,7 @@ pub fn message(bytes: &[u8]) {
         }
     }
     // A peer that hears nothing is as good as any here.
-    let _ = version::negotiate(&mut Deaf(bytes));
+    let _ = version::agree(&mut Deaf(bytes));
 }
 
 fn read(message: &[u8], version: Version, dialect: Dialect) {

@@ -17,7 +17,7 @@ use super::structure::Dialect;
 use super::version::Version;
 use super::wire::Wire;
 use crate::dbms::Failure;
-use crate::net::{WaitEnd, WaitLimit};
+use crate::net::{WaitEnd, WaitLimit, websocket};
 
 /// Bytes of answers that are collected before they are sent.
 const OUT_BYTES: usize = 64 << 10;
@@ -29,6 +29,8 @@ const MEMORY_FACTOR: usize = 8;
 /// Why a connection ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exit {
+    /// The client has said that it ends.
+    Goodbye,
     /// One side has closed it.
     Closed,
     /// The client was silent for too long.
@@ -123,7 +125,7 @@ impl Link {
                 self.message = Vec::new();
             }
             match request {
-                Request::Goodbye => return Err(Exit::Closed),
+                Request::Goodbye => return Err(Exit::Goodbye),
                 Request::Reset => {
                     self.wire.io().lock().interrupted = false;
                     return Ok(request);
@@ -268,11 +270,15 @@ impl Link {
         }
         // The client may be gone.
         let sent = self.flush();
-        let mut io = self.wire.io().lock();
-        if sent.is_ok() && matches!(exit, Exit::Protocol(_)) {
-            io.close();
-        } else {
-            io.socket.finish();
+        let socket = &mut self.wire.io().lock().socket;
+        socket.finish(match exit {
+            Exit::Goodbye => websocket::NORMAL,
+            Exit::Protocol(_) => websocket::PROTOCOL_ERROR,
+            Exit::Closed | Exit::TimedOut | Exit::Unread => websocket::GOING_AWAY,
+        });
+        let is_told = matches!(exit, Exit::Protocol(_)) || socket.should_linger();
+        if sent.is_ok() && is_told {
+            socket.linger();
         }
     }
 }

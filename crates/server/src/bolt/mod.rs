@@ -7,6 +7,7 @@
 //!                                         (the socket) (messages)                    (rows, kept)
 //! ```
 //!
+//! - `upgrade`: requests of HTTP: Bolt over WebSocket, and what others are told.
 //! - [`version`]: which version is spoken; `chunk`, `message`: messages, and what clients ask for.
 //! - `packstream`, `structure`, `encode`: values, read and written.
 //! - `connection`, `transaction`: the states; `stream`, `kept`: where rows go.
@@ -33,13 +34,14 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod transaction;
+mod upgrade;
 pub mod version;
 mod wire;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -48,9 +50,11 @@ use rustls::ServerConfig;
 use crate::dbms::{Dbms, Peer, USER_SHARE};
 use crate::metrics::{Metrics, Protocol};
 use crate::net::admission::{ConnectionLimits, Outcome};
-use crate::net::{Acceptor, Encryption, Socket};
+use crate::net::origin::{Allowed, Host, Origin};
+use crate::net::{Acceptor, Encryption, Socket, websocket};
 use connections::{Admitted, Connections, drain, watch};
 use link::Link;
+use upgrade::HttpPort;
 use wire::Wire;
 
 /// Bytes that a message may have before its sender has logged in: names, and a token or ticket.
@@ -94,6 +98,11 @@ pub struct Settings {
     /// Gives memory that the calling thread has freed back to the system: called by the thread of a
     /// connection whose client is silent.
     pub give_back: fn(),
+    /// Names by which clients of WebSocket may call the server beside those of this machine. None:
+    /// any name, if there are users, and no other name otherwise.
+    pub allowed_hosts: Allowed<Host>,
+    /// Origins of pages that may connect over WebSocket, beside those of the server itself.
+    pub allowed_origins: Allowed<Origin>,
     /// Where connections are counted.
     pub metrics: Arc<Metrics>,
 }
@@ -115,6 +124,8 @@ impl Default for Settings {
             message_bytes_max: 64 << 20,
             kept_bytes_max: 256 << 20,
             give_back: || {},
+            allowed_hosts: Allowed::default(),
+            allowed_origins: Allowed::default(),
             metrics: Arc::default(),
         }
     }
@@ -128,6 +139,8 @@ pub(crate) struct Shared {
     /// Where it really listens.
     address: SocketAddr,
     encryption: Encryption,
+    /// Set once HTTP is served.
+    http: Arc<OnceLock<HttpPort>>,
     stopping: Arc<AtomicBool>,
 }
 
@@ -145,6 +158,7 @@ pub struct Server {
     address: SocketAddr,
     acceptor: Acceptor,
     connections: Arc<Connections>,
+    http: Arc<OnceLock<HttpPort>>,
     stopping: Arc<AtomicBool>,
     watcher: Option<JoinHandle<()>>,
 }
@@ -171,7 +185,10 @@ impl Server {
         let address = listener.local_addr()?;
         dbms.reached_at(settings.advertised.clone(), address);
         let stop = Arc::clone(&stopping);
-        let shared = Arc::new(Shared { dbms, settings, address, encryption, stopping: stop });
+        let http = Arc::<OnceLock<HttpPort>>::default();
+        let told = Arc::clone(&http);
+        let shared = Shared { dbms, settings, address, encryption, http: told, stopping: stop };
+        let shared = Arc::new(shared);
         let admitting = Arc::clone(&connections);
         let metrics = Arc::clone(&shared.settings.metrics);
         let refused = move || metrics.connection_refused(Protocol::Bolt);
@@ -193,7 +210,13 @@ impl Server {
         let watched = Arc::clone(&connections);
         let watcher = thread::Builder::new().name("bolt-watch".into());
         let watcher = Some(watcher.spawn(move || watch(&watched))?);
-        Ok(Self { address, acceptor, connections, stopping, watcher })
+        Ok(Self { address, acceptor, connections, http, stopping, watcher })
+    }
+
+    /// Tells the server that it also serves HTTP: pages from there may connect over WebSocket.
+    pub fn serves_http(&self, address: SocketAddr, is_encrypted: bool) {
+        // HTTP is started once.
+        let _ = self.http.set(HttpPort { address, is_encrypted });
     }
 
     /// Where it listens.
@@ -245,10 +268,19 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
     let _ = tcp.set_nodelay(true);
     // So that peers that vanished are noticed some day.
     let _ = rustix::net::sockopt::set_socket_keepalive(&tcp, true);
+    let shutter = admitted.connection.shutter();
     let open = Socket::open(tcp, &shared.encryption, deadline).and_then(|mut socket| {
-        let version = version::negotiate(&mut socket)?;
-        admitted.connection.open(socket);
-        Ok(version)
+        let version = upgrade::negotiate(&mut socket, &shared, shutter);
+        match &version {
+            Ok(Some(_)) => admitted.connection.open(socket),
+            Ok(None) if shutter.is_websocket() => {
+                socket.finish(websocket::PROTOCOL_ERROR);
+                socket.linger();
+            }
+            Err(_) if shutter.is_websocket() => socket.finish(websocket::GOING_AWAY),
+            _ => {}
+        }
+        version
     });
     // A client that hung up, took too long, or speaks something else hears no more.
     if let Ok(Some(version)) = open {
@@ -256,7 +288,8 @@ fn serve(tcp: Arc<TcpStream>, peer: SocketAddr, shared: Arc<Shared>, admitted: A
         let budget = shared.dbms.settings().limits.budget;
         let (wire, timeout) = (Arc::clone(&admitted.connection), shared.settings.message_timeout);
         let link = Link::new(wire, version, give_back, budget, timeout);
-        let peer = Peer { address: Some(peer), protocol: "bolt", agent: String::new() };
+        let protocol = if shutter.is_websocket() { "bolt+websocket" } else { "bolt" };
+        let peer = Peer { address: Some(peer), protocol, agent: String::new() };
         connection::serve(link, &shared, peer, &admitted);
     }
     // Whoever waits until there are no connections may want to be the last to have the databases.

@@ -13,7 +13,7 @@
 //! it locked knows that the thread reads or writes by itself.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::chunk::{Input, Urgent};
-use crate::net::{Socket, WaitLimit};
+use crate::net::{Shutter, Socket};
 
 /// How long a statement runs before the watcher looks at its connection.
 const LONG: Duration = Duration::from_millis(100);
@@ -33,7 +33,7 @@ const OUT_BYTES_KEPT: usize = 128 << 10;
 /// The two ends that a connection's threads hold.
 #[derive(Debug)]
 pub(crate) struct Wire {
-    shutter: Arc<TcpStream>,
+    shutter: Arc<Shutter>,
     io: OnceLock<Mutex<Io>>,
     activity: Mutex<Activity>,
 }
@@ -66,7 +66,7 @@ enum Activity {
 
 impl Wire {
     pub(crate) fn new(tcp: &Arc<TcpStream>) -> Self {
-        let shutter = Arc::clone(tcp);
+        let shutter = Arc::new(Shutter::new(Arc::clone(tcp)));
         Self { shutter, io: OnceLock::new(), activity: Mutex::default() }
     }
 
@@ -76,6 +76,10 @@ impl Wire {
         let io = Io { socket, input: Input::new(), ended: false, interrupted: false };
         let opened = self.io.set(Mutex::new(io));
         debug_assert!(opened.is_ok(), "a connection is opened once");
+    }
+
+    pub(crate) fn shutter(&self) -> &Arc<Shutter> {
+        &self.shutter
     }
 
     /// # Panics
@@ -140,15 +144,14 @@ impl Wire {
     /// Ends a connection that does nothing.
     pub(crate) fn close_idle(&self) {
         if matches!(&*self.activity.lock(), Activity::Idle) {
-            // If it is closed already, all the better.
-            let _ = self.shutter.shutdown(Shutdown::Read);
+            self.shutter.close_reading();
         }
     }
 
     /// Ends a connection, whatever it does.
     pub(crate) fn close(&self) {
         self.cancel();
-        let _ = self.shutter.shutdown(Shutdown::Both);
+        self.shutter.close();
     }
 }
 
@@ -172,21 +175,6 @@ impl Io {
         done?;
         out.shrink_to(OUT_BYTES_KEPT);
         self.socket.flush()
-    }
-
-    /// Ends the connection. What still comes in is thrown away for a moment: if the system had to
-    /// refuse it, the client might never see the last answers.
-    pub(crate) fn close(&mut self) {
-        const MOMENT: Duration = Duration::from_secs(1);
-        const BYTES_MAX: usize = 64 << 20;
-        self.socket.finish();
-        self.socket.set_wait_limit(WaitLimit::until(Instant::now() + MOMENT));
-        let mut thrown_away = 0;
-        while let Ok(bytes @ 1..) = self.socket.read(self.input.room())
-            && thrown_away < BYTES_MAX
-        {
-            thrown_away += bytes;
-        }
     }
 
     /// Waits for more to come in; "would block" once if nothing does for a while.

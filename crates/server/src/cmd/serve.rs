@@ -232,6 +232,8 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         message_timeout: config.bolt_message_timeout,
         message_bytes_max: to_usize(config.bolt_message_bytes.0),
         give_back: allocator::give_back,
+        allowed_hosts: config.http_allowed_hosts.clone(),
+        allowed_origins: config.http_allowed_origins.clone(),
         ..bolt::Settings::default()
     };
     let limits = http::Settings {

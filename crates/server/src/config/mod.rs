@@ -140,10 +140,11 @@ settings! {
     "http.open_metrics" http_open_metrics: bool = false,
         "Whether /metrics can be read without logging in; names of databases are in it.";
     "http.allowed_hosts" http_allowed_hosts: Allowed<http::Host> = Allowed::default(),
-        "What clients may call the server, beside the names of this machine. Unset: anything with \
-         auth.enabled, nothing without.";
+        "What clients of HTTP, and of Bolt over WebSocket, may call the server, beside the names of \
+         this machine. Unset: anything with auth.enabled, nothing without.";
     "http.allowed_origins" http_allowed_origins: Allowed<http::Origin> = Allowed::default(),
-        "Origins of web pages that may use HTTP from a browser. Unset: those of the server itself.";
+        "Origins of web pages that may use HTTP, and Bolt over WebSocket, from a browser. Unset: \
+         those of the server itself.";
     "tls.certificate" tls_certificate: Option<PathBuf> = None,
         "PEM file with the chain of certificates, the server's own first.";
     "tls.key" tls_key: Option<PathBuf> = None,
@@ -311,7 +312,7 @@ impl Config {
                  (--allow-remote-without-auth)",
             );
         }
-        if self.http_enabled && !self.auth_enabled && self.http_allowed_origins.is_any() {
+        if !self.auth_enabled && self.http_allowed_origins.is_any() {
             all.push(
                 "with http.allowed_origins = \"*\" and without auth.enabled every web page that \
                  somebody looks at could do everything: name the origins",

@@ -33,10 +33,17 @@ pub(crate) const BOOKMARK_LOOK_MAX: Duration = Duration::from_millis(32);
 pub struct Peer {
     /// Where it is.
     pub address: Option<SocketAddr>,
-    /// `bolt` or `http`.
+    /// `bolt`, `bolt+websocket` or `http`.
     pub protocol: &'static str,
     /// What it says it is: `neo4j-python/5.28.1 ...`.
     pub agent: String,
+}
+
+impl Peer {
+    /// Protocol without what carries it: `bolt` or `http`.
+    pub(crate) fn base_protocol(&self) -> &'static str {
+        self.protocol.split_once('+').map_or(self.protocol, |(base, _)| base)
+    }
 }
 
 /// What somebody shows to log in.

@@ -20,7 +20,7 @@ pub(super) struct Connected {
     /// `bolt-17`
     pub(super) connection: Arc<str>,
     pub(super) peer: Arc<Peer>,
-    /// `bolt` or `http`
+    /// `bolt`, `bolt+websocket` or `http`
     pub(super) protocol: Arc<str>,
     pub(super) address: Arc<str>,
     /// Who has logged in.
@@ -74,7 +74,7 @@ impl Clients {
     /// Lists a new one.
     pub(super) fn add(&self, number: u64, peer: Arc<Peer>) -> Arc<Connected> {
         let connected = Arc::new(Connected {
-            connection: format!("{}-{number}", peer.protocol).into(),
+            connection: format!("{}-{number}", peer.base_protocol()).into(),
             protocol: peer.protocol.into(),
             address: peer.address.map(|a| a.to_string()).unwrap_or_default().into(),
             peer,

@@ -35,7 +35,6 @@ mod guard;
 mod input;
 mod json;
 mod media;
-mod origin;
 mod output;
 mod page;
 mod query;
@@ -60,11 +59,12 @@ use axum::routing::{get, post};
 use tokio::sync::watch;
 
 pub use json::{Notation, read_parameters};
-pub(crate) use origin::Authority;
-pub use origin::{Allowed, Host, Origin};
 pub use request::Request;
 pub use serve::Server;
 pub use settings::Settings;
+
+pub(crate) use crate::net::origin::Authority;
+pub use crate::net::origin::{Allowed, Host, Origin};
 
 use crate::dbms::{Client, Dbms, Place, Quota};
 use crate::metrics::Metrics;

@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::origin::{Allowed, Host, Origin};
 use crate::dbms::USER_SHARE;
+use crate::net::origin::{Allowed, Host, Origin};
 
 /// Limits and addresses. All of them bound what a peer can hold.
 #[derive(Debug, Clone)]

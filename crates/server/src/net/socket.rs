@@ -1,7 +1,11 @@
 //! Connection, encrypted or not, with a deadline for reads and writes.
+//!
+//! ```text
+//!  Socket ── WebSocket frames, after an upgrade ── Stream: TLS or none ── Timed: limits on waiting
+//! ```
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,6 +14,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::websocket::Frames;
 
 /// First byte of a TLS connection: a record with a handshake in it.
 const TLS_HANDSHAKE: u8 = 0x16;
@@ -30,6 +36,9 @@ pub(crate) enum Encryption {
 pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(1);
 /// Interval at which a waiting thread checks whether its wait was cancelled.
 pub(crate) const TICK: Duration = Duration::from_millis(50);
+
+/// Upper bound on reads at once that may find nothing but control frames.
+const READS_MAX: usize = 64;
 
 /// Limits on waiting for the peer.
 #[derive(Debug, Clone, Default)]
@@ -113,6 +122,8 @@ struct Timed {
     /// Start of the current wait. A read that reported an idle connection keeps it for the next.
     since: Option<Instant>,
     idle_report: IdleReport,
+    /// Set once the connection is one of WebSocket.
+    shutter: Option<Arc<Shutter>>,
 }
 
 /// Report of an idle connection to its reader.
@@ -126,12 +137,67 @@ enum IdleReport {
     Reported,
 }
 
+/// Interval at which a thread that waits to write looks whether the connection is closed.
+const CLOSE_TICK: Duration = Duration::from_millis(250);
+
+/// Handle by which other threads close a connection.
+///
+/// A connection of WebSocket is closed for reading only, so that its thread wakes and can send a
+/// close frame; everything else that the thread would send or wait for fails.
+#[derive(Debug)]
+pub(crate) struct Shutter {
+    tcp: Arc<TcpStream>,
+    is_websocket: AtomicBool,
+    closed: AtomicBool,
+}
+
+// ORDERING: sequentially consistent: a closed connection that becomes one of WebSocket meanwhile is
+// shut for both directions, or its thread sees that it is closed.
+impl Shutter {
+    pub(crate) fn new(tcp: Arc<TcpStream>) -> Self {
+        let [is_websocket, closed] = [false; 2].map(AtomicBool::new);
+        Self { tcp, is_websocket, closed }
+    }
+
+    /// Ends waiting for the peer's next bytes.
+    pub(crate) fn close_reading(&self) {
+        // If it is closed already, all the better.
+        let _ = self.tcp.shutdown(Shutdown::Read);
+    }
+
+    /// Closes the connection, whatever its thread does.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        if self.is_websocket() {
+            self.close_reading();
+        } else {
+            let _ = self.tcp.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// True once the connection is one of WebSocket.
+    pub(crate) fn is_websocket(&self) -> bool {
+        self.is_websocket.load(Ordering::SeqCst)
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::SeqCst)
+    }
+}
+
 /// Connection.
 #[derive(Debug)]
-pub(crate) struct Socket(Kind);
+pub(crate) struct Socket {
+    stream: Stream,
+    /// Frames in which the bytes lie, if the connection is one of WebSocket.
+    frames: Option<Box<Frames>>,
+    /// True if the client had to encrypt and did not: it can only be told so.
+    must_encrypt: bool,
+}
 
+/// Bytes of the operating system, encrypted or not.
 #[derive(Debug)]
-enum Kind {
+enum Stream {
     Plain(Timed),
     Encrypted(Box<StreamOwned<ServerConnection, Timed>>),
 }
@@ -139,7 +205,8 @@ enum Kind {
 impl Timed {
     fn new(tcp: Arc<TcpStream>, deadline: Instant) -> Self {
         let (limit, idle_report) = (WaitLimit::until(deadline), IdleReport::Off);
-        Self { tcp, limit, timeout: None, idle: Duration::ZERO, since: None, idle_report }
+        let (idle, shutter) = (Duration::ZERO, None);
+        Self { tcp, limit, timeout: None, idle, since: None, idle_report, shutter }
     }
 
     /// Sets the read timeout, if it must become shorter, or if this read has timed out before.
@@ -188,7 +255,15 @@ impl Timed {
 
     /// Waits until the socket can be written, or until the next check of the limits.
     fn wait_for_room(&self, since: Instant) -> io::Result<()> {
-        let left = self.limit.left(|| since)?.map(Timespec::try_from).transpose();
+        let left = self.limit.left(|| since)?;
+        let left = match &self.shutter {
+            Some(shutter) if shutter.is_closed() => {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            Some(_) => Some(left.map_or(CLOSE_TICK, |left| left.min(CLOSE_TICK))),
+            None => left,
+        };
+        let left = left.map(Timespec::try_from).transpose();
         let left = left.map_err(io::Error::other)?;
         poll(&mut [PollFd::new(&*self.tcp, PollFlags::OUT)], left.as_ref())?;
         Ok(())
@@ -198,6 +273,26 @@ impl Timed {
 impl Read for Timed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.wait(|mut tcp| tcp.read(into))
+    }
+}
+
+impl Timed {
+    /// Writes what the socket takes at once; "would block" if that is nothing.
+    fn write_ready(&self, bytes: &[u8]) -> io::Result<usize> {
+        Ok(send(&*self.tcp, bytes, SendFlags::DONTWAIT | SendFlags::NOSIGNAL)?)
+    }
+}
+
+/// Timed without waiting, for writes of TLS.
+struct Ready<'t>(&'t Timed);
+
+impl Write for Ready<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_ready(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -223,64 +318,18 @@ impl Write for Timed {
     }
 }
 
-impl Socket {
-    /// Opens a connection. The first byte tells whether the client starts a TLS handshake.
-    ///
-    /// # Errors
-    /// If the client sends nothing until the deadline, or does not encrypt where it must.
-    pub(crate) fn open(
-        tcp: Arc<TcpStream>,
-        encryption: &Encryption,
-        deadline: Instant,
-    ) -> io::Result<Self> {
-        let mut timed = Timed::new(tcp, deadline);
-        let config = match encryption {
-            Encryption::Off => return Ok(Self(Kind::Plain(timed))),
-            Encryption::Offered(config) | Encryption::Required(config) => config,
-        };
-        let mut first = [0];
-        timed.wait(|tcp| tcp.peek(&mut first))?;
-        match encryption {
-            _ if first[0] == TLS_HANDSHAKE => {
-                let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
-                Ok(Self(Kind::Encrypted(Box::new(StreamOwned::new(tls, timed)))))
-            }
-            Encryption::Required(_) => Err(io::ErrorKind::ConnectionRefused.into()),
-            _ => Ok(Self(Kind::Plain(timed))),
-        }
-    }
-
+impl Stream {
     fn timed(&mut self) -> &mut Timed {
-        match &mut self.0 {
-            Kind::Plain(timed) => timed,
-            Kind::Encrypted(stream) => &mut stream.sock,
+        match self {
+            Self::Plain(timed) => timed,
+            Self::Encrypted(stream) => &mut stream.sock,
         }
-    }
-
-    /// Sets the limits on waiting for the peer.
-    pub(crate) fn set_wait_limit(&mut self, limit: WaitLimit) {
-        let timed = self.timed();
-        (timed.limit, timed.since) = (limit, None);
-    }
-
-    /// Limits on waiting for the peer.
-    pub(crate) fn wait_limit(&mut self) -> &WaitLimit {
-        &self.timed().limit
-    }
-
-    /// Makes a read return "would block" once after [`IDLE_AFTER`] without data, so that the reader
-    /// can free memory before it waits on.
-    pub(crate) fn report_idle(&mut self) {
-        self.timed().idle_report = IdleReport::Armed;
     }
 
     /// Reads available data without waiting; `None` if there is none. 0 bytes mean that the
     /// connection has ended.
-    ///
-    /// # Errors
-    /// Errors of the connection.
-    pub(crate) fn read_ready(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
-        if let Kind::Encrypted(stream) = &mut self.0 {
+    fn read_ready(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        if let Self::Encrypted(stream) = self {
             // Some may have been decrypted already.
             if let Some(read) = decrypted(&mut stream.conn, into)? {
                 return Ok(Some(read));
@@ -291,9 +340,9 @@ impl Socket {
         if ready(&self.timed().tcp)? == 0 {
             return Ok(None);
         }
-        match &mut self.0 {
-            Kind::Plain(timed) => (&*timed.tcp).read(into).map(Some),
-            Kind::Encrypted(stream) => {
+        match self {
+            Self::Plain(timed) => (&*timed.tcp).read(into).map(Some),
+            Self::Encrypted(stream) => {
                 if stream.conn.read_tls(&mut &*stream.sock.tcp)? == 0 {
                     return Ok(Some(0));
                 }
@@ -303,10 +352,26 @@ impl Socket {
         }
     }
 
+    /// Writes what the connection takes without waiting; "would block" if that is nothing.
+    fn write_ready(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let stream = match self {
+            Self::Plain(timed) => return timed.write_ready(bytes),
+            Self::Encrypted(stream) => stream,
+        };
+        let StreamOwned { conn, sock } = &mut **stream;
+        while conn.wants_write() {
+            conn.write_tls(&mut Ready(sock))?;
+        }
+        let written = conn.writer().write(bytes)?;
+        // They are the connection's now; the next write goes on with what is left.
+        while conn.wants_write() && conn.write_tls(&mut Ready(sock)).is_ok() {}
+        Ok(written)
+    }
+
     /// Ends the connection for writing.
-    pub(crate) fn finish(&mut self) {
+    fn finish(&mut self) {
         // Errors do not matter: the peer may have closed the connection.
-        if let Kind::Encrypted(stream) = &mut self.0 {
+        if let Self::Encrypted(stream) = self {
             stream.conn.send_close_notify();
             let _ = stream.flush();
         }
@@ -322,28 +387,234 @@ fn decrypted(tls: &mut ServerConnection, into: &mut [u8]) -> io::Result<Option<u
     }
 }
 
+impl Read for Stream {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(timed) => timed.read(into),
+            Self::Encrypted(stream) => stream.read(into),
+        }
+    }
+}
+
+impl Write for Stream {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(timed) => timed.write(bytes),
+            Self::Encrypted(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(timed) => timed.flush(),
+            Self::Encrypted(stream) => stream.flush(),
+        }
+    }
+}
+
+impl Socket {
+    /// Opens a connection. The first byte tells whether the client starts a TLS handshake.
+    ///
+    /// # Errors
+    /// If the client sends nothing until the deadline, or does not encrypt where it must, unless it
+    /// may be a client of HTTP, which can be [told so](Self::must_encrypt).
+    pub(crate) fn open(
+        tcp: Arc<TcpStream>,
+        encryption: &Encryption,
+        deadline: Instant,
+    ) -> io::Result<Self> {
+        let of = |stream, must_encrypt| Ok(Self { stream, frames: None, must_encrypt });
+        let mut timed = Timed::new(tcp, deadline);
+        let config = match encryption {
+            Encryption::Off => return of(Stream::Plain(timed), false),
+            Encryption::Offered(config) | Encryption::Required(config) => config,
+        };
+        let mut first = [0];
+        timed.wait(|tcp| tcp.peek(&mut first))?;
+        match encryption {
+            _ if first[0] == TLS_HANDSHAKE => {
+                let tls = ServerConnection::new(Arc::clone(config)).map_err(io::Error::other)?;
+                of(Stream::Encrypted(Box::new(StreamOwned::new(tls, timed))), false)
+            }
+            Encryption::Required(_) if !first[0].is_ascii_uppercase() => {
+                Err(io::ErrorKind::ConnectionRefused.into())
+            }
+            Encryption::Required(_) => of(Stream::Plain(timed), true),
+            _ => of(Stream::Plain(timed), false),
+        }
+    }
+
+    /// True if the client had to encrypt and did not. Such a connection must end with an answer
+    /// that says so.
+    pub(crate) fn must_encrypt(&self) -> bool {
+        self.must_encrypt
+    }
+
+    /// Address at which the connection came in.
+    ///
+    /// # Errors
+    /// If the connection has ended.
+    pub(crate) fn local_address(&mut self) -> io::Result<SocketAddr> {
+        self.stream.timed().tcp.local_addr()
+    }
+
+    /// Makes the connection one of WebSocket: sends `answer`, and all that follows in frames.
+    pub(crate) fn upgrade(&mut self, answer: &[u8], shutter: &Arc<Shutter>) -> io::Result<()> {
+        self.write_all(answer)?;
+        self.flush()?;
+        shutter.is_websocket.store(true, Ordering::SeqCst);
+        self.stream.timed().shutter = Some(Arc::clone(shutter));
+        self.frames = Some(Box::new(Frames::new()));
+        Ok(())
+    }
+
+    /// Sets the limits on waiting for the peer.
+    pub(crate) fn set_wait_limit(&mut self, limit: WaitLimit) {
+        let timed = self.stream.timed();
+        (timed.limit, timed.since) = (limit, None);
+    }
+
+    /// Limits on waiting for the peer.
+    pub(crate) fn wait_limit(&mut self) -> &WaitLimit {
+        &self.stream.timed().limit
+    }
+
+    /// Makes a read return "would block" once after [`IDLE_AFTER`] without data, so that the reader
+    /// can free memory before it waits on.
+    pub(crate) fn report_idle(&mut self) {
+        self.stream.timed().idle_report = IdleReport::Armed;
+    }
+
+    /// Reads available data without waiting; `None` if there is none. 0 bytes mean that the
+    /// connection has ended. Pings are answered, as far as that needs no waiting.
+    ///
+    /// # Errors
+    /// Errors of the connection.
+    pub(crate) fn read_ready(&mut self, into: &mut [u8]) -> io::Result<Option<usize>> {
+        for _ in 0..READS_MAX {
+            let Some(frames) = &mut self.frames else { return self.stream.read_ready(into) };
+            if frames.has_ended() {
+                return Ok(Some(0));
+            }
+            let Some(read) = self.stream.read_ready(into)? else { break };
+            if read == 0 {
+                return Ok(Some(0));
+            }
+            let decoded = frames.decode(&mut into[..read]);
+            self.send_ready()?;
+            if decoded > 0 {
+                return Ok(Some(decoded));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Sends frames that are due, as far as the connection takes them without waiting.
+    fn send_ready(&mut self) -> io::Result<()> {
+        let Some(frames) = &mut self.frames else { return Ok(()) };
+        loop {
+            let unsent = frames.unsent();
+            if unsent.is_empty() {
+                return Ok(());
+            }
+            match self.stream.write_ready(unsent) {
+                Ok(0) => return Ok(()),
+                Ok(sent) => frames.sent(sent),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Sends frames that are due, within the limits on waiting.
+    fn send(stream: &mut Stream, frames: &mut Frames) -> io::Result<()> {
+        loop {
+            let unsent = frames.unsent();
+            if unsent.is_empty() {
+                return Ok(());
+            }
+            match stream.write(unsent) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(sent) => frames.sent(sent),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Ends the connection for writing; over WebSocket with a close frame of this status, if the
+    /// connection takes it without waiting.
+    pub(crate) fn finish(&mut self, status: u16) {
+        if let Some(frames) = &mut self.frames {
+            frames.close(status);
+            // Errors do not matter: the peer may have closed the connection.
+            let _ = self.send_ready();
+        }
+        self.stream.finish();
+    }
+
+    /// True if the peer of a finished connection may still want to read, and be answered by the
+    /// system with a reset for what it sends meanwhile: one of WebSocket closes the connection once
+    /// it has read the close frame.
+    pub(crate) fn should_linger(&self) -> bool {
+        self.frames.as_ref().is_some_and(|frames| !frames.is_closed_by_client())
+    }
+
+    /// Throws away what still comes in on a finished connection, for a moment: if the system had to
+    /// refuse it, the peer might never see the last answers.
+    pub(crate) fn linger(&mut self) {
+        const MOMENT: Duration = Duration::from_secs(1);
+        const BYTES_MAX: usize = 64 << 20;
+        self.set_wait_limit(WaitLimit::until(Instant::now() + MOMENT));
+        let (mut thrown_away, mut into) = (0, vec![0; 16 << 10]);
+        while let Ok(bytes @ 1..) = self.stream.read(&mut into)
+            && thrown_away < BYTES_MAX
+        {
+            thrown_away += bytes;
+        }
+    }
+}
+
 impl Read for Socket {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match &mut self.0 {
-            Kind::Plain(timed) => timed.read(into),
-            Kind::Encrypted(stream) => stream.read(into),
+        loop {
+            let Some(frames) = &mut self.frames else { return self.stream.read(into) };
+            if frames.has_ended() {
+                return Ok(0);
+            }
+            Self::send(&mut self.stream, frames)?;
+            let read = self.stream.read(into)?;
+            let decoded = frames.decode(&mut into[..read]);
+            self.send_ready()?;
+            if decoded > 0 || read == 0 {
+                return Ok(decoded);
+            }
         }
     }
 }
 
 impl Write for Socket {
+    /// Over WebSocket, what is taken is sent with the next write or flush at the latest, even if
+    /// waiting ends before.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.0 {
-            Kind::Plain(timed) => timed.write(bytes),
-            Kind::Encrypted(stream) => stream.write(bytes),
+        let Some(frames) = &mut self.frames else { return self.stream.write(bytes) };
+        let is_closed = self.stream.timed().shutter.as_ref().is_some_and(|s| s.is_closed());
+        if is_closed || frames.is_closing() {
+            return Err(io::ErrorKind::BrokenPipe.into());
         }
+        Self::send(&mut self.stream, frames)?;
+        let taken = frames.pack(bytes);
+        // The next call hears of an error: the bytes are taken.
+        let _ = Self::send(&mut self.stream, frames);
+        Ok(taken)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.0 {
-            Kind::Plain(timed) => timed.flush(),
-            Kind::Encrypted(stream) => stream.flush(),
+        if let Some(frames) = &mut self.frames {
+            Self::send(&mut self.stream, frames)?;
         }
+        self.stream.flush()
     }
 }
 

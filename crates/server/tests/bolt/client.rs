@@ -226,6 +226,11 @@ impl<S: Read + Write> Client<S> {
         self.rest()
     }
 
+    /// Asks for rows, and reads none.
+    pub(crate) fn demand_only(&mut self, n: i64) {
+        self.send(PULL, [map([("n", n.into())])]);
+    }
+
     /// Rows up to the next answer that is none.
     pub(crate) fn rest(&mut self) -> (Vec<Vec<Data>>, Answer) {
         let mut rows = Vec::new();

@@ -1,12 +1,16 @@
-//! The entry point of the fuzz target `bolt`, on random and on nearly valid bytes.
+//! The entry points of the fuzz targets `bolt` and `websocket`, on random and on nearly valid
+//! bytes.
 
 #[path = "../../../../fuzz/entry/bolt.rs"]
 mod entry;
 #[path = "../../../../fuzz/entry/random.rs"]
 mod random;
+#[path = "../../../../fuzz/entry/websocket.rs"]
+mod websocket_entry;
 
 use crate::client::{PULL, RUN, framed};
 use crate::data::{Data, map};
+use crate::web::{BINARY, CLOSE, PING, frame, request};
 
 #[test]
 fn bolt_takes_any_bytes() {
@@ -29,4 +33,17 @@ fn bolt_takes_any_bytes() {
         [handshake.as_flattened(), &choice].concat(),
     ];
     random::run(3, 5_000, 60, &valid, entry::bolt);
+}
+
+#[test]
+fn websockets_take_any_bytes() {
+    let frames = [
+        frame(BINARY & 0x7F, &[1; 300]),
+        frame(PING, b"ping"),
+        frame(0x80, &[2; 3]),
+        frame(BINARY, &[]),
+        frame(CLOSE, &[0x03, 0xE8, b'x']),
+    ];
+    let valid = [frames.concat(), request("Host: localhost").into_bytes()];
+    random::run(5, 5_000, 60, &valid, websocket_entry::websocket);
 }

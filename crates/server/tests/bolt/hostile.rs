@@ -40,9 +40,9 @@ fn what_is_no_message_ends_the_connection() {
         assert_eq!(client.answer().code(), FORMAT, "{message:02X?}");
         client.expect_end();
     }
-    let mut http = Client::silent(server.bolt_address());
-    http.say(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    http.expect_end();
+    let mut other = Client::silent(server.bolt_address());
+    other.say(b"EHLO");
+    other.expect_end();
     let mut old = Client::silent(server.bolt_address());
     old.say([[0x60, 0x60, 0xB0, 0x17], [0, 0, 0, 3], [0; 4], [0; 4], [0; 4]].as_flattened());
     let mut answer = [7; 4];

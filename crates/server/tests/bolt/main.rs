@@ -19,3 +19,6 @@ mod streams;
 mod tls;
 mod versions;
 mod waits;
+mod web;
+mod websocket;
+mod websocket_pages;

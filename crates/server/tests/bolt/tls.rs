@@ -1,5 +1,6 @@
 //! Encrypted connections.
 
+use std::io::Read;
 use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use telar_server::server::Server;
 
 use crate::client::{Client, FOREVER, PATIENCE, PULL, RESET, serve_with, until};
 use crate::data::{Data, map};
+use crate::web::{CLOSE, PING, WHOLE, Web, frame, request};
 
 type Encrypted = StreamOwned<ClientConnection, TcpStream>;
 
@@ -31,6 +33,21 @@ fn serve(required: bool) -> Server {
 }
 
 fn connect(server: &Server) -> Client<Encrypted> {
+    let mut client = Client { stream: encrypt(server) };
+    client.shake_hands([0, 0, 8, 5]);
+    client.log_in(true);
+    client
+}
+
+/// The same over WebSocket.
+fn connect_web(server: &Server) -> Client<Web<Encrypted>> {
+    let mut client = Client { stream: Web::over(encrypt(server), WHOLE) };
+    client.shake_hands([0, 0, 8, 5]);
+    client.log_in(true);
+    client
+}
+
+fn encrypt(server: &Server) -> Encrypted {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(file("tls-ca.pem")).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -43,10 +60,7 @@ fn connect(server: &Server) -> Client<Encrypted> {
     let tls = ClientConnection::new(Arc::new(config), name).unwrap();
     let stream = TcpStream::connect(server.bolt_address()).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    let mut client = Client { stream: StreamOwned::new(tls, stream) };
-    client.shake_hands([0, 0, 8, 5]);
-    client.log_in(true);
-    client
+    StreamOwned::new(tls, stream)
 }
 
 #[test]
@@ -65,6 +79,51 @@ fn rows_come_encrypted() {
     let mut half = Client::silent(server.bolt_address());
     half.say(&[0x16, 3, 1, 2, 0, 1]);
     half.expect_end();
+}
+
+#[test]
+fn websockets_are_encrypted_where_they_have_to_be() {
+    let server = serve(true);
+    let mut client = connect_web(&server);
+    let rows = client.rows("UNWIND range(1, 50000) AS x RETURN x, 'some text'");
+    assert_eq!(rows.len(), 50_000);
+    // Without encryption a browser is told, and nothing of what it asks is looked at.
+    for said in [request("Host: localhost"), "GET ".into(), "POST / HTTP/1.1\r\n\r\n".into()] {
+        let mut plain = Client::silent(server.bolt_address());
+        plain.say(said.as_bytes());
+        let mut answer = String::new();
+        plain.stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("wss://"), "{answer}");
+    }
+    let mut other = Client::silent(server.bolt_address());
+    other.say(b"SSH-2.0-x\r\n");
+    other.expect_end();
+    let server = serve(false);
+    assert_eq!(connect_web(&server).int("RETURN 1"), 1);
+    assert_eq!(Client::web(&server).int("RETURN 1"), 1);
+}
+
+#[test]
+fn encrypted_websockets_answer_while_statements_run() {
+    let server = serve(true);
+    let mut client = connect_web(&server);
+    client.run(FOREVER).success();
+    client.demand_only(-1);
+    thread::sleep(Duration::from_millis(300));
+    client.stream.send_raw(&frame(PING, b"running"));
+    assert_eq!(client.stream.pong(), b"running");
+    client.send(RESET, []);
+    assert_eq!(client.answer().code(), "Neo.TransientError.Transaction.Terminated");
+    client.answer().success();
+    client.run(FOREVER).success();
+    client.demand_only(-1);
+    thread::sleep(Duration::from_millis(300));
+    client.stream.send_raw(&frame(CLOSE, &[0x0F, 0xA0]));
+    assert_eq!(client.stream.status(), Some(4000));
+    until("the statement has ended", || server.connections() == 0);
+    let mut idle = connect_web(&server);
+    assert!(server.shut_down(Duration::ZERO));
+    assert_eq!(idle.stream.status(), Some(1001));
 }
 
 #[test]

@@ -201,20 +201,29 @@ fn a_browser_is_not_asked_for_a_password_that_it_would_remember() {
 }
 
 #[test]
-fn a_browser_that_is_sent_to_the_port_of_bolt_gets_nothing() {
+fn a_browser_that_is_sent_to_the_port_of_bolt_gets_no_bolt() {
     let server = Attacked::new();
-    for text in [
-        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n\x60\x60\u{b0}\x17",
-        "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
-        "OPTIONS * HTTP/1.1\r\n\r\n",
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    for (text, status) in [
+        (
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\n\x60\x60\u{b0}\x17",
+            "405",
+        ),
+        (
+            "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+            "426",
+        ),
+        ("GET / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n", "403"),
+        ("OPTIONS * HTTP/1.1\r\n\r\n", "405"),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""),
     ] {
         let mut tcp = TcpStream::connect(server.server.bolt_address()).unwrap();
         tcp.write_all(text.as_bytes()).unwrap();
         let mut answer = Vec::new();
         // It may be reset, as not all that it said was read.
         let _ = tcp.read_to_end(&mut answer);
-        assert!(answer.is_empty(), "{answer:?}");
+        let answer = String::from_utf8(answer).unwrap();
+        assert_eq!(answer.split(' ').nth(1).unwrap_or_default(), status, "{answer}");
+        assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
     }
     assert_eq!(server.bolt("neo4j").int("RETURN 1"), 1);
 }

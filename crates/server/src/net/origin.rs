@@ -119,12 +119,22 @@ impl Origin {
         Some(Self { scheme, authority })
     }
 
+    /// Host of the origin.
+    pub(crate) fn host(&self) -> &Host {
+        &self.authority.host
+    }
+
+    /// Port of the origin; `None` if it is no origin of HTTP.
+    pub(crate) fn port(&self) -> Option<u16> {
+        let usual = usual_port(&self.scheme)?;
+        Some(self.authority.port.unwrap_or(usual))
+    }
+
     /// Whether a page of this origin asks the server that it came from. The scheme is not compared:
     /// something in front of the server may have ended the encryption.
     pub(crate) fn is_at(&self, server: &Authority) -> bool {
         let Some(usual) = usual_port(&self.scheme) else { return false };
-        let port = |authority: &Authority| authority.port.unwrap_or(usual);
-        self.authority.host == server.host && port(&self.authority) == port(server)
+        self.authority.host == server.host && self.port() == server.port.or(Some(usual))
     }
 }
 

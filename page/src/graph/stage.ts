@@ -22,7 +22,7 @@ const EDGES_WORTH_HIDING = 500
 const FOLLOWED_MAX = 10_000
 
 // Nodes of a cloud that Sigma draws on top of it.
-const NOTABLE = 40
+const NOTABLE = 24
 const CHOSEN_MAX = 300
 
 // How far from a node of a cloud the pointer may be, in pixels.
@@ -190,7 +190,10 @@ export class Stage {
         this.place(id, { x: places[at]!, y: places[at + 1]! })
       }
     }
-    if (this.isCloud) this.cloud.move(places)
+    if (this.isCloud) {
+      this.cloud.move(places)
+      this.isMoving = !isLast
+    }
     const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
     if (isFramed) this.frame(!follows)
     this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })

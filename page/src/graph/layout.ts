@@ -10,7 +10,8 @@ export type ToLayout = {
   fixed: Uint8Array
   // Numbers of the nodes of each edge.
   edges: Uint32Array
-  milliseconds: number
+  // When it is over, in milliseconds of the epoch: the page and its worker have different clocks.
+  end: number
 } | {
   kind: 'move'
   run: number
@@ -23,27 +24,28 @@ export type ToLayout = {
 export interface FromLayout {
   run: number
   positions: Float32Array
-  rounds: number
   isLast: boolean
 }
 
 export const LAYOUT_MILLISECONDS = 3000
 
 export class Layout {
-  private worker: Worker | undefined
+  private readonly worker: Worker
   private run = 0
   private index = new Map<string, number>()
   private isRunning = false
 
   // `onPositions` gets the nodes of the graph in the order in which they were given.
-  constructor (private readonly onPositions: (positions: Float32Array, isLast: boolean, rounds: number) => void) {}
+  constructor (private readonly onPositions: (positions: Float32Array, isLast: boolean) => void) {
+    // While the first result is on its way.
+    this.worker = this.open()
+  }
 
   // Begins with a graph; a layout that runs ends.
   start (
     places: ReadonlyMap<string, Point>, edges: readonly { source: string, target: string }[],
     pinned: ReadonlySet<string>, milliseconds = LAYOUT_MILLISECONDS
   ): void {
-    this.worker ??= this.open()
     this.index = new Map()
     const positions = new Float32Array(places.size * 2)
     const fixed = new Uint8Array(places.size)
@@ -61,7 +63,12 @@ export class Layout {
       if (from !== undefined && to !== undefined && from !== to) pairs.push(from, to)
     }
     const message: ToLayout = {
-      kind: 'start', run: ++this.run, positions, fixed, edges: Uint32Array.from(pairs), milliseconds
+      kind: 'start',
+      run: ++this.run,
+      positions,
+      fixed,
+      edges: Uint32Array.from(pairs),
+      end: performance.timeOrigin + performance.now() + milliseconds
     }
     this.isRunning = true
     this.worker.postMessage(message, [positions.buffer, fixed.buffer, message.edges.buffer])
@@ -71,16 +78,15 @@ export class Layout {
   move (id: string, { x, y }: Point, isFixed: boolean): void {
     const index = this.index.get(id)
     if (!this.isRunning || index === undefined) return
-    this.worker?.postMessage({ kind: 'move', run: this.run, index, x, y, isFixed } satisfies ToLayout)
+    this.worker.postMessage({ kind: 'move', run: this.run, index, x, y, isFixed } satisfies ToLayout)
   }
 
   stop (): void {
-    this.worker?.postMessage({ kind: 'stop' } satisfies ToLayout)
+    this.worker.postMessage({ kind: 'stop' } satisfies ToLayout)
   }
 
   kill (): void {
-    this.worker?.terminate()
-    this.worker = undefined
+    this.worker.terminate()
   }
 
   private open (): Worker {
@@ -89,9 +95,9 @@ export class Layout {
       // What an earlier graph still sends is of other nodes.
       if (data.run !== this.run) return
       if (data.isLast) this.isRunning = false
-      this.onPositions(data.positions, data.isLast, data.rounds)
+      this.onPositions(data.positions, data.isLast)
       // The next positions come when these can be seen: not faster than frames are drawn.
-      requestAnimationFrame(() => this.worker?.postMessage({ kind: 'drawn' } satisfies ToLayout))
+      requestAnimationFrame(() => this.worker.postMessage({ kind: 'drawn' } satisfies ToLayout))
     }
     return worker
   }

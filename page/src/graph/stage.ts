@@ -15,6 +15,7 @@ import type { Scene } from './view'
 
 // A frame that takes longer while something moves is slow; after some of them, edges are left out then.
 const SLOW_MILLISECONDS = 20
+const VERY_SLOW_MILLISECONDS = 100
 const SLOW_FRAMES = 4
 const EDGES_WORTH_HIDING = 500
 
@@ -22,7 +23,7 @@ const EDGES_WORTH_HIDING = 500
 const FOLLOWED_MAX = 10_000
 
 // Nodes of a cloud that Sigma draws on top of it.
-const NOTABLE = 40
+const NOTABLE = 24
 const CHOSEN_MAX = 300
 
 // How far from a node of a cloud the pointer may be, in pixels.
@@ -190,7 +191,10 @@ export class Stage {
         this.place(id, { x: places[at]!, y: places[at + 1]! })
       }
     }
-    if (this.isCloud) this.cloud.move(places)
+    if (this.isCloud) {
+      this.cloud.move(places)
+      this.setMoving(!isLast)
+    }
     const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
     if (isFramed) this.frame(!follows)
     this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })
@@ -415,7 +419,7 @@ export class Stage {
     if (dx === 0 && dy === 0) return
     dragged.last = point
     dragged.isMoved = true
-    this.isMoving = true
+    this.setMoving(true)
     for (const id of dragged.ids) {
       const { x, y } = this.positions.get(id)!
       this.place(id, { x: x + dx, y: y + dy })
@@ -428,7 +432,7 @@ export class Stage {
   private endDrag (): void {
     const { dragged } = this
     this.dragged = undefined
-    this.isMoving = false
+    this.setMoving(false)
     if (!dragged?.isMoved) return
     // The grid of captions learns the new places.
     this.sigma.refresh({ partialGraph: { nodes: this.drawn(dragged.ids) }, schedule: true })
@@ -465,14 +469,13 @@ export class Stage {
     captor.on('wheel', () => this.events.moved())
     captor.on('mousedown', () => this.events.moved())
     this.sigma.getCamera().on('updated', () => {
-      this.isMoving = true
+      this.setMoving(true)
       clearTimeout(rest)
       rest = setTimeout(() => {
-        if (!this.dragged) this.isMoving = false
+        if (!this.dragged) this.setMoving(false)
         this.count()
       }, 120)
     })
-    this.sigma.on('afterRender', () => this.measure())
   }
 
   // Finds out whether edges have room for captions: from the share of the graph in sight.
@@ -484,21 +487,31 @@ export class Stage {
     this.events.crowded(isCrowded)
   }
 
-  // Leaves edges out while something moves, once drawing them turned out to be too slow.
-  private measure (): void {
-    const now = performance.now()
-    const elapsed = now - this.lastFrame
-    this.lastFrame = now
-    if (!this.isMoving || (this.scene?.edges.length ?? 0) < EDGES_WORTH_HIDING) {
-      this.cloud.isThin = false
-      return
+  // Says that something moves, which is watched until it rests.
+  private setMoving (isMoving: boolean): void {
+    if (isMoving === this.isMoving) return
+    this.isMoving = isMoving
+    if (isMoving && (this.scene?.edges.length ?? 0) >= EDGES_WORTH_HIDING) {
+      this.lastFrame = 0
+      requestAnimationFrame(now => this.watch(now))
     }
-    // A longer pause is the user's.
-    if (elapsed > SLOW_MILLISECONDS && elapsed < 400) this.slowFrames++
-    else this.slowFrames = Math.max(0, this.slowFrames - 1)
-    if (this.slowFrames < SLOW_FRAMES) return
-    if (this.isCloud) this.cloud.isThin = true
-    else this.sigma.setSetting('hideEdgesOnMove', true)
+    if (isMoving) return
+    this.cloud.isThin = false
+    this.sigma.scheduleRender()
+  }
+
+  // Leaves edges out while something moves, once drawing them turned out to be too slow.
+  private watch (now: number): void {
+    if (!this.isMoving) return
+    const isSlow = this.lastFrame > 0 && now - this.lastFrame > SLOW_MILLISECONDS
+    this.slowFrames = Math.max(0, this.slowFrames + (isSlow ? now - this.lastFrame > VERY_SLOW_MILLISECONDS ? 4 : 1 : -1))
+    this.lastFrame = now
+    if (this.slowFrames >= SLOW_FRAMES) {
+      this.slowFrames = SLOW_FRAMES
+      if (this.isCloud) this.cloud.isThin = true
+      else this.sigma.setSetting('hideEdgesOnMove', true)
+    }
+    requestAnimationFrame(next => this.watch(next))
   }
 }
 

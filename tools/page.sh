@@ -42,9 +42,11 @@ case $mode in
     trap 'rm -f "$log"' EXIT
     failed=0
     # One file at a time: two browsers on two cores wait for each other.
-    TELAR=$telar node --test --test-concurrency=1 --test-reporter=spec tests/ 2>&1 | tee "$log" || failed=1
+    TELAR=$telar node --test --test-concurrency=1 --test-reporter=spec \
+        tests/unit/*.test.mjs tests/graph/*.test.mjs tests/browser/*.test.mjs 2>&1 | tee "$log" || failed=1
     awk '$2 == "pass" { passed = $3 } $2 == "fail" { failed = $3 }
          END { printf "test result: page. %d passed; %d failed\n", passed, failed }' "$log"
+    node tests/graph/harness/check.mjs || failed=1
     exit "$failed"
     ;;
 --shots)

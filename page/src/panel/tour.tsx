@@ -26,7 +26,7 @@ const STEPS: Step[] = [
   },
   {
     title: 'Colour it by community',
-    text: 'Communities, above the graph, asks the server who belongs together. A label in the legend changes colours and sizes.'
+    text: 'The palette above the graph has Communities: the server finds out who belongs together. The labels at the left change how their nodes look.'
   },
   {
     title: 'Go back in time',

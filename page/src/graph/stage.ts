@@ -63,6 +63,7 @@ export class Stage {
   private isCrowded: boolean | undefined
   private lastFrame = 0
   private slowFrames = 0
+  private isSlow = false
   private isMoving = false
 
   // Whether dragging the stage draws a lasso without Shift.
@@ -94,7 +95,9 @@ export class Stage {
     this.isCloud = scene.nodes.size >= CLOUD_NODES_MIN || scene.edges.length >= CLOUD_EDGES_MIN
     this.cloud.show(this.isCloud ? scene.nodes.keys() : [], this.isCloud ? scene.edges : [], positions)
     this.cloud.isThin = false
+    this.isMoving = false
     this.slowFrames = 0
+    this.isSlow = false
     this.sigma.setSettings({
       renderEdgeLabels: !this.isCloud, enableEdgeEvents: !this.isCloud, hideEdgesOnMove: false
     })
@@ -487,31 +490,33 @@ export class Stage {
     this.events.crowded(isCrowded)
   }
 
-  // Says that something moves, which is watched until it rests.
+  // Says whether something moves. While it does, edges of a scene that is drawn too slowly are left out.
   private setMoving (isMoving: boolean): void {
     if (isMoving === this.isMoving) return
     this.isMoving = isMoving
-    if (isMoving && (this.scene?.edges.length ?? 0) >= EDGES_WORTH_HIDING) {
+    this.cloud.isThin = isMoving && this.isSlow
+    if (!isMoving) {
+      this.sigma.scheduleRender()
+    } else if (!this.isSlow && (this.scene?.edges.length ?? 0) >= EDGES_WORTH_HIDING) {
       this.lastFrame = 0
       requestAnimationFrame(now => this.watch(now))
     }
-    if (isMoving) return
-    this.cloud.isThin = false
-    this.sigma.scheduleRender()
   }
 
-  // Leaves edges out while something moves, once drawing them turned out to be too slow.
+  // Finds out, while something moves, whether the scene is drawn too slowly.
   private watch (now: number): void {
-    if (!this.isMoving) return
-    const isSlow = this.lastFrame > 0 && now - this.lastFrame > SLOW_MILLISECONDS
-    this.slowFrames = Math.max(0, this.slowFrames + (isSlow ? now - this.lastFrame > VERY_SLOW_MILLISECONDS ? 4 : 1 : -1))
+    if (!this.isMoving || this.isSlow) return
+    const elapsed = this.lastFrame > 0 ? now - this.lastFrame : 0
     this.lastFrame = now
+    if (elapsed > VERY_SLOW_MILLISECONDS) this.slowFrames += SLOW_FRAMES
+    else this.slowFrames = Math.max(0, this.slowFrames + (elapsed > SLOW_MILLISECONDS ? 1 : -1))
     if (this.slowFrames >= SLOW_FRAMES) {
-      this.slowFrames = SLOW_FRAMES
-      if (this.isCloud) this.cloud.isThin = true
-      else this.sigma.setSetting('hideEdgesOnMove', true)
+      this.isSlow = true
+      this.cloud.isThin = this.isCloud
+      this.sigma.setSetting('hideEdgesOnMove', !this.isCloud)
+    } else {
+      requestAnimationFrame(next => this.watch(next))
     }
-    requestAnimationFrame(next => this.watch(next))
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { effect, signal, untracked } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 
 import type { Api } from '../server/api'
 import { Actions } from './actions'
@@ -48,6 +48,7 @@ export function GraphPanel (props: GraphPanelProps) {
   const theme = useMemo(() => signal(THEMES.light), [])
   const stageBox = useRef<HTMLDivElement>(null)
   const overlay = useRef<SVGSVGElement>(null)
+  const announcedId = useId()
   const [isLasso, setLasso] = useState(false)
   const [isList, setList] = useState(false)
   const performer = usePerformer(view, actions, theme, stageBox, overlay, onReady)
@@ -87,7 +88,7 @@ export function GraphPanel (props: GraphPanelProps) {
         <div class='graph-left'>
           <div
             class='graph-stage' ref={stageBox} tabindex={0} hidden={isList || isBlind} role='application'
-            aria-label={stageLabel(view)} aria-describedby='graph-announced'
+            aria-label={stageLabel(view)} aria-describedby={announcedId}
             onKeyDown={event => {
               if (stage && press(event, view, actions, stage)) event.preventDefault()
             }}
@@ -107,7 +108,7 @@ export function GraphPanel (props: GraphPanelProps) {
         </div>
         <Details view={view} actions={actions} dark={dark} isFixed={readOnly || timestamp !== undefined} onGo={go} />
       </div>
-      <p id='graph-announced' class='graph-hidden' aria-live='polite'>{announced(view)}</p>
+      <p id={announcedId} class='graph-hidden' aria-live='polite'>{announced(view)}</p>
     </div>
   )
 }

@@ -18,6 +18,7 @@ const SLOW_MILLISECONDS = 20
 const VERY_SLOW_MILLISECONDS = 100
 const SLOW_FRAMES = 4
 const EDGES_WORTH_HIDING = 500
+const EDGES_SLOW = 50_000
 
 // In a larger graph, the camera follows the layout only at its end.
 const FOLLOWED_MAX = 10_000
@@ -64,6 +65,7 @@ export class Stage {
   private lastFrame = 0
   private slowFrames = 0
   private isSlow = false
+  private isShown = true
   private isMoving = false
 
   // Whether dragging the stage draws a lasso without Shift.
@@ -83,7 +85,16 @@ export class Stage {
     this.cloud = new Cloud(this.sigma as never)
     this.bindPointer()
     this.bindCamera()
-    this.resizes = new ResizeObserver(() => this.sigma.scheduleRender())
+    this.resizes = new ResizeObserver(() => {
+      const wasShown = this.isShown
+      this.isShown = container.clientWidth > 0
+      // Where nothing was to be seen, nothing could be fitted.
+      if (this.isShown && !wasShown) {
+        this.sigma.resize()
+        this.fit(undefined, false)
+      }
+      this.sigma.scheduleRender()
+    })
     this.resizes.observe(container)
   }
 
@@ -97,7 +108,8 @@ export class Stage {
     this.cloud.isThin = false
     this.isMoving = false
     this.slowFrames = 0
-    this.isSlow = false
+    // Where it is certain, nobody waits for it to be found out.
+    this.isSlow = scene.edges.length > EDGES_SLOW
     this.sigma.setSettings({
       renderEdgeLabels: !this.isCloud, enableEdgeEvents: !this.isCloud, hideEdgesOnMove: false
     })

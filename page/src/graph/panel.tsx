@@ -106,7 +106,9 @@ export function GraphPanel (props: GraphPanelProps) {
           <ChangesNote view={view} />
           {edit && <Confirm key={edit.query.text} edit={edit} actions={actions} />}
         </div>
-        <Details view={view} actions={actions} dark={dark} isFixed={readOnly || timestamp !== undefined} onGo={go} />
+        <Details
+          view={view} actions={actions} dark={dark} isFixed={readOnly || timestamp !== undefined} onGo={go}
+        />
       </div>
       <p id={announcedId} class='graph-hidden' aria-live='polite'>{announced(view)}</p>
     </div>
@@ -186,8 +188,8 @@ function ChangesNote ({ view }: { view: View }) {
 
 function stageLabel (view: View): string {
   const { nodes, relationships } = view.scene.value
-  return `Graph of ${nodes.size} nodes and ${relationships.size} relationships. Arrow keys go from node to node, ` +
-    'Enter adds neighbours, plus and minus zoom.'
+  return `Graph of ${nodes.size} nodes and ${relationships.size} relationships. ` +
+    'Arrow keys go from node to node, Enter adds neighbours, plus and minus zoom.'
 }
 
 // What a screen reader says when the selection is another.

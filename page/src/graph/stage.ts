@@ -153,13 +153,15 @@ export class Stage {
       const { size, color } = painter.node(node)
       this.cloud.paint(node.id, size, color)
     }
-    this.cloud.painted(rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9), rgba(theme.background, 1))
+    this.cloud.painted(
+      rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9), rgba(theme.background, 1)
+    )
     this.chosenPainter = [painter, theme]
     this.paintChosen()
   }
 
-  // Has Sigma draw some nodes on top of a cloud, with captions: the most connected ones, those that are selected,
-  // and the one at the pointer.
+  // Has Sigma draw some nodes on top of a cloud, with captions: the most connected ones, those that are
+  // selected, and the one at the pointer.
   private paintChosen (): void {
     const [painter, theme] = this.chosenPainter!
     const chosen = new Set(painter.selected(CHOSEN_MAX))
@@ -176,7 +178,8 @@ export class Stage {
     const common = commonAttributes(theme)
     for (const id of ids) {
       const node = this.scene!.nodes.get(id)
-      if (node) graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter, node), ...common.node })
+      if (!node) continue
+      graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter, node), ...common.node })
     }
     for (const edge of edges) {
       graph.addEdgeWithKey(edge.key, edge.source, edge.target, {
@@ -212,7 +215,9 @@ export class Stage {
     }
     const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
     if (isFramed) this.frame(!follows)
-    this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })
+    this.sigma.refresh({
+      partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true
+    })
   }
 
   private place (id: string, point: Point): void {
@@ -239,7 +244,8 @@ export class Stage {
     const { width, height } = sigma.getDimensions()
     const middle = sigma.viewportToGraph({ x: width / 2, y: height / 2 })
     // Units of the graph in 100 pixels.
-    const scale = (): number => Math.abs(sigma.viewportToGraph({ x: 100, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x)
+    const scale = (): number =>
+      Math.abs(sigma.viewportToGraph({ x: 100, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x)
     const before = scale()
     sigma.setCustomBBox(this.widened(box))
     sigma.refresh({ partialGraph: {} })
@@ -419,7 +425,8 @@ export class Stage {
     if (!isLeft(event)) return
     const isShifted = event.original.shiftKey
     if (id !== undefined) {
-      if (!isShifted) this.dragged = { ids: this.companions(id), last: this.sigma.viewportToGraph(event), isMoved: false }
+      if (isShifted) return
+      this.dragged = { ids: this.companions(id), last: this.sigma.viewportToGraph(event), isMoved: false }
     } else if (isShifted || this.isLassoTool) {
       this.lassoed = { points: [{ x: event.x, y: event.y }], isAdded: isShifted }
     }
@@ -440,7 +447,9 @@ export class Stage {
       this.place(id, { x: x + dx, y: y + dy })
       if (this.isCloud) this.cloud.moveNode(id, { x: x + dx, y: y + dy })
     }
-    this.sigma.refresh({ partialGraph: { nodes: this.drawn(dragged.ids) }, skipIndexation: true, schedule: true })
+    this.sigma.refresh({
+      partialGraph: { nodes: this.drawn(dragged.ids) }, skipIndexation: true, schedule: true
+    })
     this.events.drag(dragged.ids, 'move')
   }
 
@@ -474,7 +483,8 @@ export class Stage {
     if (!lassoed) return
     this.overlay.replaceChildren()
     if (lassoed.points.length < 3) return
-    const inside = [...this.scene?.nodes.keys() ?? []].filter(id => isInside(this.onScreen(id)!, lassoed.points))
+    const inside = [...this.scene?.nodes.keys() ?? []]
+      .filter(id => isInside(this.onScreen(id)!, lassoed.points))
     this.events.lasso(inside, lassoed.isAdded)
   }
 
@@ -542,7 +552,9 @@ function rgba (color: string, alpha: number): Rgba {
   return [red / 255, green / 255, blue / 255, alpha]
 }
 
-function commonAttributes (theme: Theme): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
+function commonAttributes (
+  theme: Theme
+): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
   return {
     node: { labelColor: theme.text, labelBackground: theme.background + '80' },
     edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }

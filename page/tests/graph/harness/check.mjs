@@ -42,7 +42,8 @@ async function open (query = '') {
 const rest = () => page.waitForFunction(
   () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
 )
-const picture = async name => pictures && page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
+const picture = async name => pictures &&
+  page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
 const view = read => page.evaluate(`(view => ${read})(window.harness.performer.view)`)
 const calls = () => page.evaluate(() => window.harness.calls)
 const button = name => page.getByRole('button', { name, exact: true })
@@ -102,7 +103,8 @@ const checks = {
     await button('Select with a lasso (Shift and drag)').click()
     await page.mouse.move(300, 130)
     await page.mouse.down()
-    for (const [x, y] of [[980, 130], [980, 780], [20, 780], [20, 130]]) await page.mouse.move(x, y, { steps: 5 })
+    const corners = [[980, 130], [980, 780], [20, 780], [20, 130]]
+    for (const [x, y] of corners) await page.mouse.move(x, y, { steps: 5 })
     await picture('lasso')
     await page.mouse.up()
     assert.ok((await selected()).length > 20)
@@ -148,7 +150,9 @@ const checks = {
   },
   async 'a hub lets one choose' () {
     await open()
-    const hub = await view("[...view.scene.value.nodes.values()].find(node => node.labels.includes('Venue')).id")
+    const hub = await view(
+      "[...view.scene.value.nodes.values()].find(node => node.labels.includes('Venue')).id"
+    )
     await view(`view.select(['${hub}'])`)
     await page.locator('.graph-stage').press('Enter')
     await page.getByRole('heading', { name: 'Many neighbours' }).waitFor()
@@ -327,7 +331,8 @@ const checks = {
       await page.getByRole('button', { name: /^Person/ }).click()
       await page.waitForTimeout(200)
       const violations = await page.evaluate(`${axe};axe.run({ rules: { 'region': { enabled: false },
-        'page-has-heading-one': { enabled: false }, 'landmark-one-main': { enabled: false } } }).then(r => r.violations.map(v =>
+        'page-has-heading-one': { enabled: false }, 'landmark-one-main': { enabled: false } } })
+        .then(r => r.violations.map(v =>
         v.impact + ' ' + v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).join(' | ')))`)
       assert.deepEqual(violations, [])
     }

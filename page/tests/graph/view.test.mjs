@@ -4,8 +4,8 @@ import test from 'node:test'
 import { byId, load, node, relationship } from './load.mjs'
 
 const {
-  View, difference, isEmpty, place, spiral, nearest, isInside, control, boxOf, bestProperty, nodeCaption, sizer,
-  scale, load: loadStyles, save
+  View, difference, isEmpty, place, spiral, nearest, isInside, control, boxOf, bestProperty, nodeCaption,
+  sizer, scale, load: loadStyles, save
 } = await load('graph/view', 'graph/difference', 'graph/placement', 'graph/geometry', 'graph/styles')
 
 const source = (nodes, relationships) => ({ nodes: byId(nodes), relationships: byId(relationships) })

@@ -313,6 +313,43 @@ const checks = {
     assert.equal(await page.evaluate(() => window.hacked), undefined)
     assert.equal(await page.locator('.graph img, .graph script').count(), 0)
   },
+  async '5,000 nodes and 20,000 relationships: point, click, drag, frames' () {
+    await open('?data=5000')
+    await page.mouse.move(640, 770)
+    // A node that no other covers.
+    const id = await page.evaluate(() => {
+      const { stage, view } = window.harness.performer
+      const points = [...view.scene.value.nodes.keys()].map(each => [each, stage.onScreen(each)])
+      return points.find(([each, { x, y }]) => x > 100 && x < 900 && y > 120 && y < 650 &&
+        points.every(([other, at]) => other === each || Math.hypot(at.x - x, at.y - y) > 9))[0]
+    })
+    await click(id)
+    await poll(selected, [id])
+    await page.waitForTimeout(500)
+    await picture('large')
+    const { x, y } = await at(id)
+    const before = await view(`view.positions.get('${id}')`)
+    await page.evaluate(() => {
+      window.frames = 0
+      const count = () => {
+        window.frames++
+        requestAnimationFrame(count)
+      }
+      requestAnimationFrame(count)
+    })
+    await page.mouse.down()
+    const start = Date.now()
+    for (let step = 0; Date.now() - start < 3000; step++) {
+      await page.mouse.move(x + 90 * Math.sin(step / 15), y + 60 * (1 - Math.cos(step / 15)))
+      await page.waitForTimeout(8)
+    }
+    const frames = await page.evaluate(() => window.frames)
+    await page.mouse.up()
+    const after = await view(`view.positions.get('${id}')`)
+    assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 0)
+    const layout = await page.evaluate(() => window.harness.performer.layoutMilliseconds)
+    console.log(`  ${(frames / 3).toFixed(0)} frames a second while dragging, laid out in ${layout.toFixed(0)} ms`)
+  },
   async 'without WebGL there is a list' () {
     await page.close()
     page = await browser.newPage()

@@ -8,7 +8,8 @@ type Graph = GraphSource
 const NAMES = [
   'Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Edsger Dijkstra', 'Barbara Liskov', 'Donald Knuth',
   'Frances Allen', 'John Backus', 'Leslie Lamport', 'Radia Perlman', 'Tony Hoare', 'Shafi Goldwasser',
-  'Ken Thompson', 'Niklaus Wirth', 'Margaret Hamilton', 'Dennis Ritchie', 'Jean Sammet', 'Adele Goldberg', 'Lynn Conway', 'Robin Milner'
+  'Ken Thompson', 'Niklaus Wirth', 'Margaret Hamilton', 'Dennis Ritchie', 'Jean Sammet',
+  'Adele Goldberg', 'Lynn Conway', 'Robin Milner'
 ]
 const CITIES = ['London', 'New York', 'Zürich', 'Boston', 'Amsterdam']
 const FIELDS = ['Compilers', 'Cryptography', 'Networks', 'Databases', 'Logic', 'Hardware']

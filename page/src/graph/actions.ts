@@ -86,7 +86,9 @@ export class Actions {
       const count = this.view.scene.value.relationships.size
       await this.addBetween(from)
       const added = this.view.scene.value.relationships.size - count
-      this.notice.value = added === 0 ? 'No more relationships between these nodes.' : `${added} relationships added.`
+      this.notice.value = added === 0
+        ? 'No more relationships between these nodes.'
+        : `${added} relationships added.`
     })
   }
 
@@ -184,7 +186,10 @@ export class Actions {
   private async readHub (id: string): Promise<void> {
     const rows = await this.read(statements.groups(id))
     const groups = rows.map(([type, outgoing, labels, count]) => ({
-      type: String(type), outgoing: outgoing === true, labels: (labels as string[]) ?? [], count: Number(count)
+      type: String(type),
+      outgoing: outgoing === true,
+      labels: (labels as string[]) ?? [],
+      count: Number(count)
     }))
     const total = groups.reduce((sum, { count }) => sum + count, 0)
     const shown = [...this.view.scene.value.relationships.values()]

@@ -1,4 +1,5 @@
-// Nodes and edges of a large graph: points and lines from one buffer of positions, which also software draws fast.
+// Nodes and edges of a large graph: points and lines from one buffer of positions, which also software draws
+// fast.
 //
 // Sigma's own edges have arrows, curves and captions, and take some 70 vertices each.
 
@@ -157,7 +158,8 @@ export class Cloud {
     for (let x = column - around; x <= column + around; x++) {
       for (let y = row - around; y <= row + around; y++) {
         for (const number of this.grid.get(key(x, y)) ?? []) {
-          const distance = Math.hypot(this.positions[2 * number]! - point.x, this.positions[2 * number + 1]! - point.y)
+          const at = 2 * number
+          const distance = Math.hypot(this.positions[at]! - point.x, this.positions[at + 1]! - point.y)
           if (distance > least) continue
           least = distance
           best = number
@@ -178,7 +180,8 @@ export class Cloud {
     const grid = new Map<number, number[]>()
     for (let number = 0; number < this.ids.length; number++) {
       const at = key(
-        Math.floor(this.positions[2 * number]! / this.cell), Math.floor(this.positions[2 * number + 1]! / this.cell)
+        Math.floor(this.positions[2 * number]! / this.cell),
+        Math.floor(this.positions[2 * number + 1]! / this.cell)
       )
       const members = grid.get(at)
       if (members) members.push(number)
@@ -329,7 +332,9 @@ class Drawer {
       gl.deleteShader(shader)
     }
     gl.linkProgram(program)
-    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(program) ?? 'no program')
+    if (!gl.getProgramParameter(program, gl.LINK_STATUS)) {
+      throw new Error(gl.getProgramInfoLog(program) ?? 'no program')
+    }
     return program
   }
 }

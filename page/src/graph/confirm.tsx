@@ -45,7 +45,9 @@ export function Confirm ({ edit, actions }: { edit: Edit, actions: Actions }) {
           {' '}with all its relationships (DETACH)
         </label>
       )}
-      {actions.error.value !== undefined && <p class='graph-form-error' role='alert'>{actions.error.value}</p>}
+      {actions.error.value !== undefined && (
+        <p class='graph-form-error' role='alert'>{actions.error.value}</p>
+      )}
       <div class='graph-confirm-foot'>
         <button type='button' onClick={cancel}>Cancel</button>
         <button

@@ -109,7 +109,8 @@ function MenuItem ({ item, close }: { item: Item, close: () => void }) {
   return (
     <button
       type='button' disabled={disabled ?? false}
-      {...checked === undefined ? { role: 'menuitem' } : { role: 'menuitemcheckbox', 'aria-checked': checked }}
+      role={checked === undefined ? 'menuitem' : 'menuitemcheckbox'}
+      {...checked === undefined ? {} : { 'aria-checked': checked }}
       onClick={() => {
         close()
         onClick()

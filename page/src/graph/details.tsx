@@ -40,12 +40,15 @@ function Overview ({ view }: { view: View }) {
   const { nodes, relationships } = view.scene.value
   return (
     <div class='graph-overview'>
-      <h2>{nodes.size.toLocaleString('en')} nodes, {relationships.size.toLocaleString('en')} relationships</h2>
+      <h2>{nodes.size.toLocaleString('en')} nodes,
+        {' '}{relationships.size.toLocaleString('en')} relationships</h2>
       <ul>
         <li><b>Click</b> shows what a node or relationship has.</li>
         <li><b>Double click</b> or <kbd>Enter</kbd> adds neighbours.</li>
         <li><b>Drag</b> moves a node, <kbd>Shift</kbd> and drag selects with a lasso.</li>
-        <li><kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd> <kbd>↓</kbd> go from node to node, <kbd>+</kbd> <kbd>−</kbd> zoom,
+        <li><kbd>←</kbd> <kbd>→</kbd> <kbd>↑</kbd> <kbd>↓</kbd>
+          {' '}go from node to node, <kbd>+</kbd> <kbd>−</kbd>
+          {' '}zoom,
           {' '}<kbd>0</kbd> shows all, <kbd>P</kbd> pins, <kbd>Delete</kbd> hides.</li>
       </ul>
     </div>
@@ -76,7 +79,9 @@ function ElementDetails (props: DetailsProps & { element: Element }) {
         {!isFixed && !isGhost && <DeleteButton element={element} actions={actions} />}
       </header>
       {isGhost && <p class='graph-note'>This is not there any more.</p>}
-      {element.kind === 'node' ? <Labels {...props} element={element} /> : <Ends view={view} element={element} />}
+      {element.kind === 'node'
+        ? <Labels {...props} element={element} />
+        : <Ends view={view} element={element} />}
       <p class='graph-id'><span>{element.kind}</span> <code>{element.id}</code></p>
       <Properties {...props} isFixed={isFixed || isGhost} />
     </section>
@@ -125,7 +130,9 @@ function Labels ({ element, view, actions, dark, isFixed }: DetailsProps & { ele
           {!isFixed && (
             <button
               type='button' aria-label={`Remove label ${label}`} title={`Remove label ${label}`}
-              onClick={() => actions.propose({ title: 'Remove a label?', query: removeLabel(element, label) })}
+              onClick={() => actions.propose({
+                title: 'Remove a label?', query: removeLabel(element, label)
+              })}
             >×</button>
           )}
         </span>
@@ -143,7 +150,8 @@ function Labels ({ element, view, actions, dark, isFixed }: DetailsProps & { ele
           }}
         >
           <input
-            aria-label='New label' autofocus value={text} onInput={event => setText(event.currentTarget.value)}
+            aria-label='New label' autofocus value={text}
+            onInput={event => setText(event.currentTarget.value)}
             onKeyDown={event => event.key === 'Escape' && setText(undefined)}
           />
           <Button icon='check' title='Add this label' onClick={() => {}} />
@@ -163,7 +171,8 @@ function Properties ({ element, actions, isFixed }: DetailsProps & { element: El
       onSet={(name, typed) => {
         setEdited(undefined)
         actions.propose({
-          title: `${key === undefined ? 'Add' : 'Set'} property ${name}?`, query: setProperty(element, name, typed)
+          title: `${key === undefined ? 'Add' : 'Set'} property ${name}?`,
+          query: setProperty(element, name, typed)
         })
       }}
     />

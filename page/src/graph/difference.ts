@@ -16,7 +16,8 @@ export interface Changes {
 
 export function difference (before: Elements, after: Elements): Changes {
   const changes: Changes = { added: new Set(), removed: new Map(), changed: new Set() }
-  compare(before.nodes, after.nodes, changes, (a, b) => isSame(a.properties, b.properties) && sameLabels(a, b))
+  compare(before.nodes, after.nodes, changes,
+    (a, b) => isSame(a.properties, b.properties) && sameLabels(a, b))
   compare(before.relationships, after.relationships, changes, (a, b) => isSame(a.properties, b.properties))
   return changes
 }
@@ -26,7 +27,8 @@ export function isEmpty (changes: Changes): boolean {
 }
 
 function compare<T extends Node | Relationship> (
-  before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>, changes: Changes, isEqual: (a: T, b: T) => boolean
+  before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>, changes: Changes,
+  isEqual: (a: T, b: T) => boolean
 ): void {
   for (const [id, element] of after) {
     const former = before.get(id)

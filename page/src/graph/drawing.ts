@@ -35,13 +35,14 @@ export interface EdgeAttributes {
 
 // A ring at the inside of a node's border, and a gap between it and the node.
 function layerRing (): FragmentLayer {
+  const color = { size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true } as const
   return {
     name: 'ring',
     uniforms: [],
     attributes: [
-      { name: 'ringColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'ringColor' },
+      { name: 'ringColor', ...color, source: 'ringColor' },
       { name: 'ringWidth', size: 1, type: WebGL2RenderingContext.FLOAT, source: 'ringWidth' },
-      { name: 'gapColor', size: 4, type: WebGL2RenderingContext.UNSIGNED_BYTE, normalized: true, source: 'gapColor' }
+      { name: 'gapColor', ...color, source: 'gapColor' }
     ],
     glsl: `
 vec4 layer_ring(vec4 v_ringColor, float v_ringWidth, vec4 v_gapColor) {

@@ -11,7 +11,8 @@ export interface Shown {
 
 // A cell as RFC 4180 says. A text that a spreadsheet would take for a formula gets a quote before it.
 export function cell (text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text) ? `'${text}` : text
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
+  const safe = isFormula ? `'${text}` : text
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
@@ -35,7 +36,8 @@ export function csv ({ nodes, relationships }: Shown): string {
 }
 
 export function json ({ nodes, relationships }: Shown): string {
-  return JSON.stringify({ nodes: [...nodes].map(plain), relationships: [...relationships].map(plain) }, null, 2)
+  const shown = { nodes: [...nodes].map(plain), relationships: [...relationships].map(plain) }
+  return JSON.stringify(shown, null, 2)
 }
 
 export interface DrawnNode extends Point {
@@ -83,11 +85,14 @@ export function svg (drawing: Drawing, box: Box): string {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${round(width)}" height="${round(height)}" ` +
       `viewBox="0 0 ${round(width)} ${round(height)}" font-family="${FONT}">`
   ]
-  if (drawing.background) parts.push(`<rect width="100%" height="100%" fill="${escape(drawing.background)}"/>`)
+  if (drawing.background) {
+    parts.push(`<rect width="100%" height="100%" fill="${escape(drawing.background)}"/>`)
+  }
   for (const edge of drawing.edges) parts.push(edgeSvg(edge, at, drawing))
   for (const node of drawing.nodes) {
     const { x, y } = at(node)
-    parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(node.size)}" fill="${escape(node.color)}"/>`)
+    parts.push(`<circle cx="${round(x)}" cy="${round(y)}" r="${round(node.size)}" ` +
+      `fill="${escape(node.color)}"/>`)
   }
   for (const node of drawing.nodes) {
     if (node.caption === '') continue
@@ -120,8 +125,8 @@ function edgeSvg (edge: DrawnEdge, at: (point: Point) => Point, drawing: Drawing
 function loopSvg (edge: DrawnEdge, at: (point: Point) => Point, drawing: Drawing, stroke: string): string {
   const { x, y } = at(edge.source)
   const reach = edge.source.size * (3 + edge.loop)
-  return `<path d="M${round(x)} ${round(y)} C${round(x)} ${round(y - reach)} ${round(x + reach)} ${round(y)} ` +
-    `${round(x)} ${round(y)}" ${stroke}/>` +
+  return `<path d="M${round(x)} ${round(y)} C${round(x)} ${round(y - reach)} ` +
+    `${round(x + reach)} ${round(y)} ${round(x)} ${round(y)}" ${stroke}/>` +
     caption(edge.caption, { x: x + reach * 0.45, y: y - reach * 0.45 }, drawing)
 }
 

@@ -26,7 +26,9 @@ const VECTORS: Record<Direction, Point> = {
 }
 
 // The nearest point in a direction: distance counts, and more so what is off the axis.
-export function nearest (from: Point, points: Iterable<[string, Point]>, direction: Direction): string | undefined {
+export function nearest (
+  from: Point, points: Iterable<[string, Point]>, direction: Direction
+): string | undefined {
   const vector = VECTORS[direction]
   let best: string | undefined
   let least = Infinity

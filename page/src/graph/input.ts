@@ -1,13 +1,13 @@
 // Values that people type: their type, and how a statement gets them without any becoming part of its text.
 //
-// Parameters are plain JSON, which knows neither dates nor the difference of 1 and 1.0: those are texts that a
-// function of Cypher makes a value of.
+// Parameters are plain JSON, which knows neither dates nor the difference of 1 and 1.0: those are texts that
+// a function of Cypher makes a value of.
 
 import { isKind, shown, type Value } from '../server/values'
 
 export const TYPES = [
-  'automatic', 'string', 'integer', 'float', 'boolean', 'date', 'time', 'local time', 'datetime', 'local datetime',
-  'duration', 'point', 'list'
+  'automatic', 'string', 'integer', 'float', 'boolean', 'date', 'time', 'local time', 'datetime',
+  'local datetime', 'duration', 'point', 'list'
 ] as const
 
 export type InputType = typeof TYPES[number]
@@ -77,7 +77,9 @@ function integer (text: string): Parsed {
 }
 
 function point (text: string): Parsed {
-  const error = { error: 'A point is written like {"x": 1, "y": 2} or {"longitude": 11.6, "latitude": 48.1}.' }
+  const error = {
+    error: 'A point is written like {"x": 1, "y": 2} or {"longitude": 11.6, "latitude": 48.1}.'
+  }
   const map = json(text)
   if (typeof map !== 'object' || map === null || Array.isArray(map)) return error
   if (!('x' in map && 'y' in map) && !('longitude' in map && 'latitude' in map)) return error

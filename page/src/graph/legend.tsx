@@ -6,7 +6,9 @@ import { shown } from '../server/values'
 import { Button, useDismiss } from './controls'
 import { paletteOf, ramp } from './palette'
 import { scaleColor } from './paint'
-import { measureTitle, SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, typeKey, type LabelStyle, type Measure } from './styles'
+import {
+  measureTitle, SIZE_DEFAULT, SIZE_MAX, SIZE_MIN, typeKey, type LabelStyle, type Measure
+} from './styles'
 import type { View } from './view'
 
 const CHIPS_MAX = 12
@@ -62,7 +64,8 @@ function TypeLine ({ color }: { color: string | undefined }) {
 function LabelPopover ({ view, label, dark }: { view: View, label: string, dark: boolean }) {
   const style = view.style(label)
   const set = (change: { [K in keyof LabelStyle]?: LabelStyle[K] | undefined }): void => {
-    const next = Object.fromEntries(Object.entries({ ...style, ...change }).filter(([, value]) => value !== undefined))
+    const entries = Object.entries({ ...style, ...change })
+    const next = Object.fromEntries(entries.filter(([, value]) => value !== undefined))
     view.setStyle(label, next)
   }
   const properties = view.properties(label)
@@ -75,7 +78,10 @@ function LabelPopover ({ view, label, dark }: { view: View, label: string, dark:
       <Swatches color={view.labelColor(label, dark)} dark={dark} onChange={color => set({ color })} />
       <label>
         <span>Caption</span>
-        <select value={style.caption ?? ''} onChange={event => set({ caption: event.currentTarget.value || undefined })}>
+        <select
+          value={style.caption ?? ''}
+          onChange={event => set({ caption: event.currentTarget.value || undefined })}
+        >
           <option value=''>automatic</option>
           {properties.map(key => <option key={key} value={key}>{key}</option>)}
         </select>
@@ -83,7 +89,8 @@ function LabelPopover ({ view, label, dark }: { view: View, label: string, dark:
       <label>
         <span>Size</span>
         <MeasureSelect
-          view={view} properties={properties} none='fixed' measure={size.by === 'measure' ? size.measure : undefined}
+          view={view} properties={properties} none='fixed'
+          measure={size.by === 'measure' ? size.measure : undefined}
           onChange={measure => set({ size: measure && { by: 'measure', measure } })}
         />
       </label>
@@ -117,7 +124,8 @@ function LabelPopover ({ view, label, dark }: { view: View, label: string, dark:
 function TypePopover ({ view, type, dark }: { view: View, type: string, dark: boolean }) {
   const key = typeKey(type)
   const select = (): void => view.select(
-    [...view.scene.value.relationships.values()].filter(relationship => relationship.type === type).map(({ id }) => id)
+    [...view.scene.value.relationships.values()]
+      .filter(relationship => relationship.type === type).map(({ id }) => id)
   )
   return (
     <div class='graph-popover' role='dialog' aria-label={`Look of ${type}`}>
@@ -140,7 +148,8 @@ function Swatches ({ color, dark, onChange }: {
     <div class='graph-swatches' role='group' aria-label='Colour'>
       {paletteOf(dark).map((each, index) => (
         <button
-          key={each} type='button' class='graph-swatch' aria-label={`Colour ${index + 1}`} aria-pressed={each === color}
+          key={each} type='button' class='graph-swatch'
+          aria-label={`Colour ${index + 1}`} aria-pressed={each === color}
           style={{ background: each }} onClick={() => onChange(each)}
         />
       ))}
@@ -190,7 +199,8 @@ function ScaleLegend ({ view, dark }: { view: View, dark: boolean }) {
       {override.color && <b>{measureTitle(override.color)}</b>}
       {scale?.kind === 'categories' && [...scale.values.keys()].slice(0, 8).map(value => (
         <span key={value} class='graph-scale-value' title={`Community ${value}`}>
-          <i class='graph-dot' style={{ background: scaleColor(scale, value, undefined, dark) ?? 'none' }} />{value}
+          <i class='graph-dot' style={{ background: scaleColor(scale, value, undefined, dark) ?? 'none' }} />
+          {value}
         </span>
       ))}
       {scale?.kind === 'categories' && scale.values.size > 8 && <small>of {scale.values.size}</small>}

@@ -25,24 +25,32 @@ export function List ({ view, actions }: ListProps) {
       <table>
         <caption>{nodes.size} nodes</caption>
         <thead>
-          <tr><th scope='col'>Node</th><th scope='col'>Labels</th><th scope='col'>Properties</th><th>Actions</th></tr>
+          <Heads names={['Node', 'Labels', 'Properties', 'Actions']} />
         </thead>
         <tbody>
-          {first(nodes.values(), most).map(node => <NodeRow key={node.id} node={node} view={view} actions={actions} />)}
+          {first(nodes.values(), most).map(node => (
+            <NodeRow key={node.id} node={node} view={view} actions={actions} />
+          ))}
         </tbody>
       </table>
       <table>
         <caption>{relationships.size} relationships</caption>
         <thead>
-          <tr><th scope='col'>From</th><th scope='col'>Type</th><th scope='col'>To</th><th scope='col'>Properties</th></tr>
+          <Heads names={['From', 'Type', 'To', 'Properties']} />
         </thead>
         <tbody>
-          {first(relationships.values(), most).map(each => <RelationshipRow key={each.id} relationship={each} view={view} />)}
+          {first(relationships.values(), most).map(each => (
+            <RelationshipRow key={each.id} relationship={each} view={view} />
+          ))}
         </tbody>
       </table>
       {isMore && <button type='button' onClick={() => setMost(most + ROWS)}>{ROWS} more</button>}
     </div>
   )
+}
+
+function Heads ({ names }: { names: string[] }) {
+  return <tr>{names.map(name => <th key={name} scope='col'>{name}</th>)}</tr>
 }
 
 function first<T> (values: Iterable<T>, count: number): T[] {
@@ -59,12 +67,16 @@ function NodeRow ({ node, view, actions }: ListProps & { node: Node }) {
   return (
     <tr aria-selected={view.selection.value.has(node.id)}>
       <td>
-        <button type='button' class='graph-link' onClick={event => view.select([node.id], event.shiftKey)}>{caption}</button>
+        <button
+          type='button' class='graph-link' onClick={event => view.select([node.id], event.shiftKey)}
+        >{caption}</button>
       </td>
       <td>{node.labels.join(', ')}</td>
       <td>{summary(node.properties)}</td>
       <td class='graph-list-actions'>
-        <Button icon='expand' title={`Add neighbours of ${caption}`} onClick={() => void actions.expand(node.id)} />
+        <Button
+          icon='expand' title={`Add neighbours of ${caption}`} onClick={() => void actions.expand(node.id)}
+        />
         <Button icon='hide' title={`Hide ${caption}`} onClick={() => view.hide([node.id])} />
       </td>
     </tr>
@@ -92,5 +104,6 @@ function RelationshipRow ({ relationship, view }: { relationship: Relationship, 
 }
 
 function summary (properties: Properties): string {
-  return shortened(Object.entries(properties).map(([key, value]) => `${key}: ${shown(value)}`).join(', '), 160)
+  const pairs = Object.entries(properties).map(([key, value]) => `${key}: ${shown(value)}`)
+  return shortened(pairs.join(', '), 160)
 }

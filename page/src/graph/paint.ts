@@ -99,7 +99,9 @@ export class Painter {
     if (isFar) return mix(this.typeColor(edge) ?? theme.edge, theme.background, 0.75)
     if (changes) {
       if (edge.members.some(member => changes.added.has(member.id))) return theme.added
-      if (edge.members.every(member => changes.removed.has(member.id))) return mix(theme.removed, theme.background, 0.6)
+      if (edge.members.every(member => changes.removed.has(member.id))) {
+        return mix(theme.removed, theme.background, 0.6)
+      }
       if (edge.members.some(member => changes.changed.has(member.id))) return theme.changed
     }
     const color = this.typeColor(edge) ?? theme.edge

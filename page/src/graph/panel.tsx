@@ -2,7 +2,7 @@
 
 import { effect, signal, untracked } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 
 import type { Api } from '../server/api'
 import { Actions } from './actions'
@@ -48,6 +48,7 @@ export function GraphPanel (props: GraphPanelProps) {
   const theme = useMemo(() => signal(THEMES.light), [])
   const stageBox = useRef<HTMLDivElement>(null)
   const overlay = useRef<SVGSVGElement>(null)
+  const announcedId = useId()
   const [isLasso, setLasso] = useState(false)
   const [isList, setList] = useState(false)
   const performer = usePerformer(view, actions, theme, stageBox, overlay, onReady)
@@ -87,7 +88,7 @@ export function GraphPanel (props: GraphPanelProps) {
         <div class='graph-left'>
           <div
             class='graph-stage' ref={stageBox} tabindex={0} hidden={isList || isBlind} role='application'
-            aria-label={stageLabel(view)} aria-describedby='graph-announced'
+            aria-label={stageLabel(view)} aria-describedby={announcedId}
             onKeyDown={event => {
               if (stage && press(event, view, actions, stage)) event.preventDefault()
             }}
@@ -105,9 +106,11 @@ export function GraphPanel (props: GraphPanelProps) {
           <ChangesNote view={view} />
           {edit && <Confirm key={edit.query.text} edit={edit} actions={actions} />}
         </div>
-        <Details view={view} actions={actions} dark={dark} isFixed={readOnly || timestamp !== undefined} onGo={go} />
+        <Details
+          view={view} actions={actions} dark={dark} isFixed={readOnly || timestamp !== undefined} onGo={go}
+        />
       </div>
-      <p id='graph-announced' class='graph-hidden' aria-live='polite'>{announced(view)}</p>
+      <p id={announcedId} class='graph-hidden' aria-live='polite'>{announced(view)}</p>
     </div>
   )
 }
@@ -185,8 +188,8 @@ function ChangesNote ({ view }: { view: View }) {
 
 function stageLabel (view: View): string {
   const { nodes, relationships } = view.scene.value
-  return `Graph of ${nodes.size} nodes and ${relationships.size} relationships. Arrow keys go from node to node, ` +
-    'Enter adds neighbours, plus and minus zoom.'
+  return `Graph of ${nodes.size} nodes and ${relationships.size} relationships. ` +
+    'Arrow keys go from node to node, Enter adds neighbours, plus and minus zoom.'
 }
 
 // What a screen reader says when the selection is another.

@@ -44,7 +44,8 @@ export class Performer {
     const { view, stage } = this
     const scene = view.scene.value
     this.hovered.value = undefined
-    stage?.show(scene, view.positions, new Painter(view, this.theme.value, this.isCrowded.value), this.theme.value)
+    const painter = new Painter(view, this.theme.value, this.isCrowded.value)
+    stage?.show(scene, view.positions, painter, this.theme.value)
     const fresh = [...scene.nodes.keys()].filter(id => !this.known.has(id))
     const isFirst = this.known.size === 0
     const isOther = fresh.length === scene.nodes.size

@@ -19,7 +19,8 @@ export function spiral (index: number, step = STEP): Point {
 // Places for those of `ids` that `known` has none for: near a neighbour that has one, or else on a spiral in
 // the order of a search through the graph, so that neighbours begin near to each other.
 export function place (
-  ids: Iterable<string>, edges: Iterable<{ source: string, target: string }>, known: ReadonlyMap<string, Point>
+  ids: Iterable<string>, edges: Iterable<{ source: string, target: string }>,
+  known: ReadonlyMap<string, Point>
 ): Map<string, Point> {
   const all = [...ids]
   const neighbours = new Map<string, string[]>(all.map(id => [id, []]))
@@ -56,7 +57,7 @@ function nearKnown (places: Map<string, Point>, neighbours: Map<string, string[]
   const queue = [...places.keys()]
   for (let at = 0; at < queue.length; at++) {
     const centre = places.get(queue[at]!)!
-    const fresh = new Set((neighbours.get(queue[at]!) ?? []).filter(id => !places.has(id) && neighbours.has(id)))
+    const fresh = new Set(neighbours.get(queue[at]!)?.filter(id => !places.has(id) && neighbours.has(id)))
     let number = 1
     for (const id of fresh) {
       const { x, y } = spiral(number++, STEP * 0.8)

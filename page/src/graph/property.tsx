@@ -28,7 +28,9 @@ const HINTS: Partial<Record<InputType, string>> = {
 
 export function PropertyForm ({ name, value, onSet, onCancel }: PropertyFormProps) {
   const [key, setKey] = useState(name ?? '')
-  const [type, setType] = useState<InputType>(value === undefined ? 'automatic' : typeOf(value) ?? 'automatic')
+  const [type, setType] = useState<InputType>(value === undefined
+    ? 'automatic'
+    : typeOf(value) ?? 'automatic')
   const [text, setText] = useState(value === undefined ? '' : editable(value) ?? '')
   const [error, setError] = useState<string | undefined>(undefined)
   const submit = (): void => {
@@ -55,7 +57,8 @@ export function PropertyForm ({ name, value, onSet, onCancel }: PropertyFormProp
         />
       )}
       <textarea
-        aria-label='Value' rows={Math.min(6, text.split('\n').length)} value={text} placeholder={HINTS[type] ?? ''}
+        aria-label='Value' rows={Math.min(6, text.split('\n').length)} value={text}
+        placeholder={HINTS[type] ?? ''}
         spellcheck={false} autofocus={name !== undefined} aria-invalid={error !== undefined}
         onInput={event => {
           setText(event.currentTarget.value)

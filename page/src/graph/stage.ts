@@ -18,6 +18,7 @@ const SLOW_MILLISECONDS = 20
 const VERY_SLOW_MILLISECONDS = 100
 const SLOW_FRAMES = 4
 const EDGES_WORTH_HIDING = 500
+const EDGES_SLOW = 50_000
 
 // In a larger graph, the camera follows the layout only at its end.
 const FOLLOWED_MAX = 10_000
@@ -64,6 +65,7 @@ export class Stage {
   private lastFrame = 0
   private slowFrames = 0
   private isSlow = false
+  private isShown = true
   private isMoving = false
 
   // Whether dragging the stage draws a lasso without Shift.
@@ -83,7 +85,16 @@ export class Stage {
     this.cloud = new Cloud(this.sigma as never)
     this.bindPointer()
     this.bindCamera()
-    this.resizes = new ResizeObserver(() => this.sigma.scheduleRender())
+    this.resizes = new ResizeObserver(() => {
+      const wasShown = this.isShown
+      this.isShown = container.clientWidth > 0
+      // Where nothing was to be seen, nothing could be fitted.
+      if (this.isShown && !wasShown) {
+        this.sigma.resize()
+        this.fit(undefined, false)
+      }
+      this.sigma.scheduleRender()
+    })
     this.resizes.observe(container)
   }
 
@@ -97,7 +108,8 @@ export class Stage {
     this.cloud.isThin = false
     this.isMoving = false
     this.slowFrames = 0
-    this.isSlow = false
+    // Where it is certain, nobody waits for it to be found out.
+    this.isSlow = scene.edges.length > EDGES_SLOW
     this.sigma.setSettings({
       renderEdgeLabels: !this.isCloud, enableEdgeEvents: !this.isCloud, hideEdgesOnMove: false
     })
@@ -141,13 +153,15 @@ export class Stage {
       const { size, color } = painter.node(node)
       this.cloud.paint(node.id, size, color)
     }
-    this.cloud.painted(rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9), rgba(theme.background, 1))
+    this.cloud.painted(
+      rgba(theme.edge, theme.dark ? 0.5 : 0.45), rgba(theme.accent, 0.9), rgba(theme.background, 1)
+    )
     this.chosenPainter = [painter, theme]
     this.paintChosen()
   }
 
-  // Has Sigma draw some nodes on top of a cloud, with captions: the most connected ones, those that are selected,
-  // and the one at the pointer.
+  // Has Sigma draw some nodes on top of a cloud, with captions: the most connected ones, those that are
+  // selected, and the one at the pointer.
   private paintChosen (): void {
     const [painter, theme] = this.chosenPainter!
     const chosen = new Set(painter.selected(CHOSEN_MAX))
@@ -164,7 +178,8 @@ export class Stage {
     const common = commonAttributes(theme)
     for (const id of ids) {
       const node = this.scene!.nodes.get(id)
-      if (node) graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter, node), ...common.node })
+      if (!node) continue
+      graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter, node), ...common.node })
     }
     for (const edge of edges) {
       graph.addEdgeWithKey(edge.key, edge.source, edge.target, {
@@ -200,7 +215,9 @@ export class Stage {
     }
     const isFramed = isLast || follows && scene.nodes.size <= FOLLOWED_MAX
     if (isFramed) this.frame(!follows)
-    this.sigma.refresh({ partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true })
+    this.sigma.refresh({
+      partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true
+    })
   }
 
   private place (id: string, point: Point): void {
@@ -227,7 +244,8 @@ export class Stage {
     const { width, height } = sigma.getDimensions()
     const middle = sigma.viewportToGraph({ x: width / 2, y: height / 2 })
     // Units of the graph in 100 pixels.
-    const scale = (): number => Math.abs(sigma.viewportToGraph({ x: 100, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x)
+    const scale = (): number =>
+      Math.abs(sigma.viewportToGraph({ x: 100, y: 0 }).x - sigma.viewportToGraph({ x: 0, y: 0 }).x)
     const before = scale()
     sigma.setCustomBBox(this.widened(box))
     sigma.refresh({ partialGraph: {} })
@@ -407,7 +425,8 @@ export class Stage {
     if (!isLeft(event)) return
     const isShifted = event.original.shiftKey
     if (id !== undefined) {
-      if (!isShifted) this.dragged = { ids: this.companions(id), last: this.sigma.viewportToGraph(event), isMoved: false }
+      if (isShifted) return
+      this.dragged = { ids: this.companions(id), last: this.sigma.viewportToGraph(event), isMoved: false }
     } else if (isShifted || this.isLassoTool) {
       this.lassoed = { points: [{ x: event.x, y: event.y }], isAdded: isShifted }
     }
@@ -428,7 +447,9 @@ export class Stage {
       this.place(id, { x: x + dx, y: y + dy })
       if (this.isCloud) this.cloud.moveNode(id, { x: x + dx, y: y + dy })
     }
-    this.sigma.refresh({ partialGraph: { nodes: this.drawn(dragged.ids) }, skipIndexation: true, schedule: true })
+    this.sigma.refresh({
+      partialGraph: { nodes: this.drawn(dragged.ids) }, skipIndexation: true, schedule: true
+    })
     this.events.drag(dragged.ids, 'move')
   }
 
@@ -462,7 +483,8 @@ export class Stage {
     if (!lassoed) return
     this.overlay.replaceChildren()
     if (lassoed.points.length < 3) return
-    const inside = [...this.scene?.nodes.keys() ?? []].filter(id => isInside(this.onScreen(id)!, lassoed.points))
+    const inside = [...this.scene?.nodes.keys() ?? []]
+      .filter(id => isInside(this.onScreen(id)!, lassoed.points))
     this.events.lasso(inside, lassoed.isAdded)
   }
 
@@ -530,7 +552,9 @@ function rgba (color: string, alpha: number): Rgba {
   return [red / 255, green / 255, blue / 255, alpha]
 }
 
-function commonAttributes (theme: Theme): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
+function commonAttributes (
+  theme: Theme
+): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
   return {
     node: { labelColor: theme.text, labelBackground: theme.background + '80' },
     edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }

@@ -41,7 +41,8 @@ export function more (id: string, shown: string[], limit: number, group?: Group)
   const type = group ? `:${name(group.type)}` : ''
   const pattern = !group ? '(n)-[r]-(m)' : group.outgoing ? `(n)-[r${type}]->(m)` : `(n)<-[r${type}]-(m)`
   return {
-    text: `${NODE} MATCH ${pattern} WHERE NOT elementId(r) IN $shown${group ? ' AND labels(m) = $labels' : ''} ` +
+    text: `${NODE} MATCH ${pattern} WHERE NOT elementId(r) IN $shown` +
+      `${group ? ' AND labels(m) = $labels' : ''} ` +
       `RETURN r, m LIMIT ${limit}`,
     parameters: { id, shown, ...group ? { labels: group.labels } : {} }
   }
@@ -76,15 +77,19 @@ const PROCEDURES: Record<Algorithm, { call: string, column: string, settings: st
 }
 
 // Runs an algorithm on the graph that is shown and returns a number for each of its nodes.
-export function algorithm (which: Algorithm, nodes: Iterable<Node>, relationships: Iterable<Relationship>): Query {
+export function algorithm (
+  which: Algorithm, nodes: Iterable<Node>, relationships: Iterable<Relationship>
+): Query {
   const { call, column, settings } = PROCEDURES[which]
   const shown = [...nodes]
   const labels = [...new Set(shown.flatMap(node => node.labels))]
   const isLabelled = shown.every(node => node.labels.length > 0)
   return {
-    text: 'UNWIND $pairs AS pair MATCH (a) WHERE elementId(a) = pair[0] MATCH (b) WHERE elementId(b) = pair[1] ' +
+    text: 'UNWIND $pairs AS pair MATCH (a) WHERE elementId(a) = pair[0] ' +
+      'MATCH (b) WHERE elementId(b) = pair[1] ' +
       `WITH collect([a, b]) AS pairs CALL ${call}({nodes: $labels, pairs: pairs${settings}}) ` +
-      `YIELD node, ${column} WITH elementId(node) AS id, ${column} AS value WHERE id IN $nodes RETURN id, value`,
+      `YIELD node, ${column} WITH elementId(node) AS id, ${column} AS value ` +
+      'WHERE id IN $nodes RETURN id, value',
     parameters: {
       pairs: [...relationships].map(({ start, end }) => [start, end]),
       // Fewer nodes to look at than those of all the database.
@@ -94,7 +99,9 @@ export function algorithm (which: Algorithm, nodes: Iterable<Node>, relationship
   }
 }
 
-function matched (element: Element): { match: string, variable: string, parameters: Record<string, unknown> } {
+function matched (
+  element: Element
+): { match: string, variable: string, parameters: Record<string, unknown> } {
   if (element.kind === 'node') return { match: NODE, variable: 'n', parameters: { id: element.id } }
   return { match: RELATIONSHIP, variable: 'r', parameters: { start: element.start, id: element.id } }
 }

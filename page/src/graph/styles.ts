@@ -25,7 +25,9 @@ export const SIZE_MAX = 30
 // Score that every view has.
 export const DEGREE = 'degree'
 
-const TITLES: Record<string, string> = { [DEGREE]: 'Degree', communities: 'Communities', pagerank: 'PageRank' }
+const TITLES: Record<string, string> = {
+  [DEGREE]: 'Degree', communities: 'Communities', pagerank: 'PageRank'
+}
 
 export function measureTitle (measure: Measure): string {
   return 'property' in measure ? measure.property : TITLES[measure.score] ?? measure.score
@@ -88,9 +90,12 @@ function isMeasure (value: unknown): value is Measure {
   return typeof property === 'string' || typeof score === 'string'
 }
 
-const BEST = ['name', 'title', 'caption', 'label', 'username', 'displayname', 'fullname', 'email', 'code', 'key', 'id']
+const BEST = [
+  'name', 'title', 'caption', 'label', 'username', 'displayname', 'fullname', 'email', 'code', 'key', 'id'
+]
 
-// The property that says best what a node is: one with a telling name, else the first that is a text, else any.
+// The property that says best what a node is: one with a telling name, else the first that is a text, else
+// any.
 export function bestProperty (properties: Properties): string | undefined {
   const keys = Object.keys(properties)
   for (const best of BEST) {
@@ -107,7 +112,9 @@ const CAPTION_MAX = 40
 // What stands at a node.
 export function nodeCaption (node: Node, style?: LabelStyle): string {
   const chosen = style?.caption
-  const key = chosen !== undefined && node.properties[chosen] !== undefined ? chosen : bestProperty(node.properties)
+  const key = chosen !== undefined && node.properties[chosen] !== undefined
+    ? chosen
+    : bestProperty(node.properties)
   const value = key === undefined ? undefined : node.properties[key]
   return shortened(value === undefined ? node.labels[0] ?? node.id : shown(value), CAPTION_MAX)
 }
@@ -139,7 +146,8 @@ export function sizer (values: Iterable<number>, least = 5, greatest = 22): (val
 const CATEGORIES_MAX = 12
 
 // Categories have numbers, by which they get colours.
-export type Scale = { kind: 'categories', values: Map<string, number> } | { kind: 'ramp', low: number, high: number }
+export type Scale = { kind: 'categories', values: Map<string, number> } |
+  { kind: 'ramp', low: number, high: number }
 
 // How `values` become colours: the most frequent first, or from the least to the greatest.
 export function scale (values: Iterable<Value>, isCategory = false): Scale {

@@ -34,7 +34,8 @@ export function Toolbar (props: ToolbarProps) {
       <span class='graph-bar-line' />
       <SelectMenu {...props} />
       <Button
-        icon='lasso' title='Select with a lasso (Shift and drag)' pressed={props.isLasso} onClick={props.onLasso}
+        icon='lasso' title='Select with a lasso (Shift and drag)' pressed={props.isLasso}
+        onClick={props.onLasso}
       />
       <span class='graph-bar-line' />
       <Button
@@ -53,11 +54,14 @@ export function Toolbar (props: ToolbarProps) {
         icon='hide' title='Hide (Delete)' disabled={selected.length === 0} onClick={() => view.hide(selected)}
       />
       <Button
-        icon='close' title='Remove from the view; the database keeps it' disabled={view.selection.value.size === 0}
+        icon='close' title='Remove from the view; the database keeps it'
+        disabled={view.selection.value.size === 0}
         onClick={() => view.remove(view.selection.value)}
       />
       {hidden > 0 && (
-        <Button icon='show' title='Show what is hidden' text={`${hidden}`} onClick={() => view.showHidden()} />
+        <Button
+          icon='show' title='Show what is hidden' text={`${hidden}`} onClick={() => view.showHidden()}
+        />
       )}
       <span class='graph-bar-line' />
       {props.isRunning
@@ -79,7 +83,9 @@ function SelectMenu ({ view, actions }: ToolbarProps) {
         { text: 'All nodes', hint: 'Ctrl+A', onClick: () => view.selectAll() },
         { text: 'Invert', onClick: () => view.invert() },
         {
-          text: 'With neighbours', disabled: view.selectedNodes().length === 0, onClick: () => view.selectNeighbours()
+          text: 'With neighbours',
+          disabled: view.selectedNodes().length === 0,
+          onClick: () => view.selectNeighbours()
         },
         { text: 'Nothing', hint: 'Esc', onClick: () => view.select([]) },
         undefined,

@@ -8,7 +8,9 @@ import { difference, isEmpty, type Changes } from './difference'
 import { paletteColor } from './palette'
 import { place, type Point } from './placement'
 import type { Element } from './statements'
-import { DEGREE, load, nodeCaption, save, scale, type LabelStyle, type Measure, type Scale, type Styles } from './styles'
+import {
+  DEGREE, load, nodeCaption, save, scale, type LabelStyle, type Measure, type Scale, type Styles
+} from './styles'
 
 export interface GraphSource {
   nodes: Map<string, Node>

@@ -12,7 +12,8 @@ test('a single relationship is a straight line', () => {
 })
 
 test('parallel ones are a fan, in which both directions have a curve of their own', () => {
-  const edges = bundle([relationship('1', 'a', 'b'), relationship('2', 'b', 'a'), relationship('3', 'a', 'b')])
+  const ends = [['a', 'b'], ['b', 'a'], ['a', 'b']]
+  const edges = bundle(ends.map(([start, end], index) => relationship(`${index}`, start, end)))
   // To the left from a is to the right from b.
   const sides = edges.map(({ source, curvature }) => source === 'a' ? curvature : -curvature)
   assert.equal(new Set(sides.map(side => side.toFixed(3))).size, 3)

@@ -30,7 +30,8 @@ test('a row for each element, a column for each property', () => {
 })
 
 test('JSON', () => {
-  const { nodes, relationships } = JSON.parse(json({ nodes: [node('n:0', ['A'], { big: 2n ** 60n })], relationships: [] }))
+  const shown = { nodes: [node('n:0', ['A'], { big: 2n ** 60n })], relationships: [] }
+  const { nodes, relationships } = JSON.parse(json(shown))
   assert.deepEqual(nodes, [{ id: 'n:0', labels: ['A'], properties: { big: String(2n ** 60n) } }])
   assert.deepEqual(relationships, [])
 })
@@ -38,10 +39,21 @@ test('JSON', () => {
 test('a picture has no markup of the data', () => {
   assert.equal(escape('<a b="c">&\u0000'), '&lt;a b=&quot;c&quot;&gt;&amp;\ufffd')
   const at = (x, y) => ({ x, y, caption: '<script>alert(1)</script>', color: '#112233', size: 9 })
-  const edge = { source: at(0, 0), target: at(100, 0), caption: '"><image href="x"/>', color: '#000000', size: 1, curvature: 0.2, loop: 0 }
+  const ends = { source: at(0, 0), target: at(100, 0) }
+  const edge = {
+    ...ends, caption: '"><image href="x"/>', color: '#000000', size: 1, curvature: 0.2, loop: 0
+  }
   const loop = { ...edge, target: edge.source, loop: 1 }
-  const picture = svg({ nodes: [edge.source, edge.target], edges: [edge, loop], text: '#000000', edgeText: '#000000', background: '#ffffff' },
-    { left: 0, right: 100, bottom: 0, top: 0 })
+  const picture = svg(
+    {
+      nodes: [edge.source, edge.target],
+      edges: [edge, loop],
+      text: '#000000',
+      edgeText: '#000000',
+      background: '#ffffff'
+    },
+    { left: 0, right: 100, bottom: 0, top: 0 }
+  )
   assert.ok(!/<script|<image/.test(picture))
   assert.equal(picture.match(/<circle/g).length, 2)
   assert.equal(picture.match(/<path/g).length, 2)

@@ -37,8 +37,8 @@ for (const [type, text, expression, parameter] of cases) {
 
 const errors = [
   ['integer', '1.5'], ['integer', ''], ['integer', '9223372036854775808'], ['float', 'x'], ['float', ''],
-  ['boolean', 'yes'], ['date', ''], ['point', '{"x": 1}'], ['point', '[1, 2]'], ['list', '1'], ['list', '[1, "a"]'],
-  ['list', '[[1]]'], ['list', '[null]']
+  ['boolean', 'yes'], ['date', ''], ['point', '{"x": 1}'], ['point', '[1, 2]'], ['list', '1'],
+  ['list', '[1, "a"]'], ['list', '[[1]]'], ['list', '[null]']
 ]
 
 for (const [type, text] of errors) {

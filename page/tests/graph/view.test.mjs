@@ -3,8 +3,10 @@ import test from 'node:test'
 
 import { byId, load, node, relationship } from './load.mjs'
 
-const { View, difference, isEmpty, place, spiral, nearest, isInside, control, boxOf, bestProperty, nodeCaption, sizer, scale, load: loadStyles, save } =
-  await load('graph/view', 'graph/difference', 'graph/placement', 'graph/geometry', 'graph/styles')
+const {
+  View, difference, isEmpty, place, spiral, nearest, isInside, control, boxOf, bestProperty, nodeCaption,
+  sizer, scale, load: loadStyles, save
+} = await load('graph/view', 'graph/difference', 'graph/placement', 'graph/geometry', 'graph/styles')
 
 const source = (nodes, relationships) => ({ nodes: byId(nodes), relationships: byId(relationships) })
 const triangle = () => source(
@@ -140,7 +142,9 @@ test('styles that the browser kept are checked', () => {
   const storage = { text: '', getItem () { return this.text }, setItem (_, text) { this.text = text } }
   save({ P: { color: '#112233', size: { by: 'fixed', value: 12 } } }, storage)
   assert.deepEqual({ ...loadStyles(storage) }, { P: { color: '#112233', size: { by: 'fixed', value: 12 } } })
-  storage.text = '{"P": {"color": "red; x", "size": {"by": "fixed", "value": 1e9}, "caption": 7, "colorBy": {}}}'
+  storage.text = JSON.stringify({
+    P: { color: 'red; x', size: { by: 'fixed', value: 1e9 }, caption: 7, colorBy: {} }
+  })
   assert.deepEqual({ ...loadStyles(storage) }, { P: {} })
   storage.text = 'no JSON'
   assert.deepEqual({ ...loadStyles(storage) }, {})

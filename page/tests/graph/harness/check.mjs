@@ -42,7 +42,8 @@ async function open (query = '') {
 const rest = () => page.waitForFunction(
   () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
 )
-const picture = async name => pictures && page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
+const picture = async name => pictures &&
+  page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
 const view = read => page.evaluate(`(view => ${read})(window.harness.performer.view)`)
 const calls = () => page.evaluate(() => window.harness.calls)
 const button = name => page.getByRole('button', { name, exact: true })
@@ -102,7 +103,8 @@ const checks = {
     await button('Select with a lasso (Shift and drag)').click()
     await page.mouse.move(300, 130)
     await page.mouse.down()
-    for (const [x, y] of [[980, 130], [980, 780], [20, 780], [20, 130]]) await page.mouse.move(x, y, { steps: 5 })
+    const corners = [[980, 130], [980, 780], [20, 780], [20, 130]]
+    for (const [x, y] of corners) await page.mouse.move(x, y, { steps: 5 })
     await picture('lasso')
     await page.mouse.up()
     assert.ok((await selected()).length > 20)
@@ -148,7 +150,9 @@ const checks = {
   },
   async 'a hub lets one choose' () {
     await open()
-    const hub = await view("[...view.scene.value.nodes.values()].find(node => node.labels.includes('Venue')).id")
+    const hub = await view(
+      "[...view.scene.value.nodes.values()].find(node => node.labels.includes('Venue')).id"
+    )
     await view(`view.select(['${hub}'])`)
     await page.locator('.graph-stage').press('Enter')
     await page.getByRole('heading', { name: 'Many neighbours' }).waitFor()
@@ -309,6 +313,43 @@ const checks = {
     assert.equal(await page.evaluate(() => window.hacked), undefined)
     assert.equal(await page.locator('.graph img, .graph script').count(), 0)
   },
+  async '5,000 nodes and 20,000 relationships: point, click, drag, frames' () {
+    await open('?data=5000')
+    await page.mouse.move(640, 770)
+    // A node that no other covers.
+    const id = await page.evaluate(() => {
+      const { stage, view } = window.harness.performer
+      const points = [...view.scene.value.nodes.keys()].map(each => [each, stage.onScreen(each)])
+      return points.find(([each, { x, y }]) => x > 100 && x < 900 && y > 120 && y < 650 &&
+        points.every(([other, at]) => other === each || Math.hypot(at.x - x, at.y - y) > 9))[0]
+    })
+    await click(id)
+    await poll(selected, [id])
+    await page.waitForTimeout(500)
+    await picture('large')
+    const { x, y } = await at(id)
+    const before = await view(`view.positions.get('${id}')`)
+    await page.evaluate(() => {
+      window.frames = 0
+      const count = () => {
+        window.frames++
+        requestAnimationFrame(count)
+      }
+      requestAnimationFrame(count)
+    })
+    await page.mouse.down()
+    const start = Date.now()
+    for (let step = 0; Date.now() - start < 3000; step++) {
+      await page.mouse.move(x + 90 * Math.sin(step / 15), y + 60 * (1 - Math.cos(step / 15)))
+      await page.waitForTimeout(8)
+    }
+    const frames = await page.evaluate(() => window.frames)
+    await page.mouse.up()
+    const after = await view(`view.positions.get('${id}')`)
+    assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 0)
+    const layout = await page.evaluate(() => window.harness.performer.layoutMilliseconds)
+    console.log(`  ${(frames / 3).toFixed(0)} frames a second while dragging, laid out in ${layout.toFixed(0)} ms`)
+  },
   async 'without WebGL there is a list' () {
     await page.close()
     page = await browser.newPage()
@@ -327,7 +368,8 @@ const checks = {
       await page.getByRole('button', { name: /^Person/ }).click()
       await page.waitForTimeout(200)
       const violations = await page.evaluate(`${axe};axe.run({ rules: { 'region': { enabled: false },
-        'page-has-heading-one': { enabled: false }, 'landmark-one-main': { enabled: false } } }).then(r => r.violations.map(v =>
+        'page-has-heading-one': { enabled: false }, 'landmark-one-main': { enabled: false } } })
+        .then(r => r.violations.map(v =>
         v.impact + ' ' + v.id + ': ' + v.nodes.map(n => n.html.slice(0, 120)).join(' | ')))`)
       assert.deepEqual(violations, [])
     }

@@ -6,9 +6,10 @@ import type { Node, Properties, Relationship } from '../../../src/server/values'
 type Graph = GraphSource
 
 const NAMES = [
-  'Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Edsger Dijkstra', 'Barbara Liskov', 'Donald Knuth', 'Frances Allen',
-  'John Backus', 'Leslie Lamport', 'Radia Perlman', 'Tony Hoare', 'Shafi Goldwasser', 'Ken Thompson', 'Niklaus Wirth',
-  'Margaret Hamilton', 'Dennis Ritchie', 'Jean Sammet', 'Adele Goldberg', 'Lynn Conway', 'Robin Milner'
+  'Ada Lovelace', 'Grace Hopper', 'Alan Turing', 'Edsger Dijkstra', 'Barbara Liskov', 'Donald Knuth',
+  'Frances Allen', 'John Backus', 'Leslie Lamport', 'Radia Perlman', 'Tony Hoare', 'Shafi Goldwasser',
+  'Ken Thompson', 'Niklaus Wirth', 'Margaret Hamilton', 'Dennis Ritchie', 'Jean Sammet',
+  'Adele Goldberg', 'Lynn Conway', 'Robin Milner'
 ]
 const CITIES = ['London', 'New York', 'Zürich', 'Boston', 'Amsterdam']
 const FIELDS = ['Compilers', 'Cryptography', 'Networks', 'Databases', 'Logic', 'Hardware']
@@ -35,8 +36,9 @@ class Builder {
 
   join (start: Node, type: string, end: Node, properties: Properties = {}): void {
     const id = `r:${this.graph.relationships.size}`
-    const relationship: Relationship = { kind: 'relationship', id, type, start: start.id, end: end.id, properties }
-    this.graph.relationships.set(id, relationship)
+    this.graph.relationships.set(id, {
+      kind: 'relationship', id, type, start: start.id, end: end.id, properties
+    })
   }
 }
 
@@ -45,7 +47,8 @@ export function people (): Graph {
   const builder = new Builder()
   const next = random(7)
   const pick = <T>(items: T[]): T => items[Math.floor(next() * items.length)]!
-  const cities = CITIES.map(name => builder.node(['City'], { name, population: BigInt(Math.floor(next() * 9e6)) }))
+  const population = (): bigint => BigInt(Math.floor(next() * 9e6))
+  const cities = CITIES.map(name => builder.node(['City'], { name, population: population() }))
   const fields = FIELDS.map(title => builder.node(['Field'], { title }))
   const all = NAMES.map((name, index) => builder.node(index % 5 === 0 ? ['Person', 'Author'] : ['Person'], {
     name,
@@ -79,12 +82,14 @@ function large (order: number, size: number): Graph {
   const builder = new Builder()
   const next = random(11)
   const labels = ['Account', 'Device', 'Merchant', 'Person']
-  const nodes = Array.from({ length: order }, (_, index) => builder.node([labels[index % 4]!], { name: `Node ${index}` }))
+  const nodes = Array.from({ length: order }, (_, index) =>
+    builder.node([labels[index % 4]!], { name: `Node ${index}` }))
   const groups = Math.max(1, Math.floor(order / 100))
   for (let i = 0; i < size; i++) {
     const group = Math.floor(next() * groups)
     const start = nodes[group * 100 + Math.floor(next() * 100)]!
-    const end = next() < 0.9 ? nodes[group * 100 + Math.floor(next() * 100)]! : nodes[Math.floor(next() * order)]!
+    const isNear = next() < 0.9
+    const end = nodes[isNear ? group * 100 + Math.floor(next() * 100) : Math.floor(next() * order)]!
     builder.join(start, next() < 0.5 ? 'PAYS' : 'USES', end)
   }
   return builder.graph
@@ -102,8 +107,10 @@ function hostile (): Graph {
 export function source (name: string, world: Graph): Graph {
   switch (name) {
     case 'people': {
-      const nodes = new Map([...world.nodes].filter(([, node]) => !['Guest', 'Speaker'].includes(node.labels[0]!)))
-      const relationships = new Map([...world.relationships].filter(([, r]) => nodes.has(r.start) && nodes.has(r.end)))
+      const guests = ['Guest', 'Speaker']
+      const nodes = new Map([...world.nodes].filter(([, node]) => !guests.includes(node.labels[0]!)))
+      const relationships = new Map([...world.relationships]
+        .filter(([, { start, end }]) => nodes.has(start) && nodes.has(end)))
       return { nodes, relationships }
     }
     case 'one': return { nodes: new Map([...world.nodes].slice(11, 12)), relationships: new Map() }
@@ -117,7 +124,8 @@ export function source (name: string, world: Graph): Graph {
 // The same a while later: some gone, some changed, some new.
 export function changed ({ nodes, relationships }: Graph): Graph {
   const after: Graph = { nodes: new Map(nodes), relationships: new Map(relationships) }
-  const [first, second, third] = [...nodes.values()].filter(node => node.labels.includes('Person')) as [Node, Node, Node]
+  const persons = [...nodes.values()].filter(node => node.labels.includes('Person'))
+  const [first, second, third] = persons as [Node, Node, Node]
   after.nodes.delete(first.id)
   for (const { id, start, end } of relationships.values()) {
     if (start === first.id || end === first.id) after.relationships.delete(id)

@@ -32,7 +32,8 @@ function answer (text: string, parameters: Record<string, unknown>): Value[][] {
     .map(each => [each, world.nodes.get(each.start === id ? each.end : each.start)!])
   if (/DELETE/.test(text)) {
     if (!/DETACH/.test(text) && around().length > 0) {
-      throw new RequestError('Neo.ClientError.Schema.ConstraintValidationFailed', 'the node has relationships', 400)
+      const code = 'Neo.ClientError.Schema.ConstraintValidationFailed'
+      throw new RequestError(code, 'the node has relationships', 400)
     }
     return []
   }
@@ -50,7 +51,8 @@ function answer (text: string, parameters: Record<string, unknown>): Value[][] {
       .map(each => [each])
   }
   if (/algo\./.test(text)) {
-    return (parameters.nodes as string[]).map((each, index) => [each, /louvain/.test(text) ? BigInt(index % 4) : index / 10])
+    const value = (index: number): Value => /louvain/.test(text) ? BigInt(index % 4) : index / 10
+    return (parameters.nodes as string[]).map((each, index) => [each, value(index)])
   }
   if (/shortestPath/.test(text)) {
     const first = [...world.relationships.values()].find(({ start }) => start === parameters.from)!
@@ -103,7 +105,8 @@ function App () {
   })
   return (
     <GraphPanel
-      source={source} api={new FakeApi('telar')} readOnly={query.has('read')} showChanges={showChanges} dark={dark}
+      source={source} api={new FakeApi('telar')} readOnly={query.has('read')} showChanges={showChanges}
+      dark={dark}
       {...query.has('past') ? { timestamp: 'AT TIMESTAMP 42' } : {}}
       onStatement={text => { Reflect.get(window, 'harness').statement = text }}
       onReady={performer => { Reflect.get(window, 'harness').performer = performer }}

@@ -5,12 +5,19 @@ import { fileURLToPath } from 'node:url'
 
 import esbuild from 'esbuild'
 
-const source = path.join(path.dirname(fileURLToPath(import.meta.url)), '../src')
+const page = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 
-export async function load (module) {
-  const { outputFiles } = await esbuild.build({
-    bundle: true, entryPoints: [path.join(source, module)], format: 'esm', jsx: 'automatic', jsxImportSource: 'preact',
-    platform: 'browser', target: 'node20', write: false
+// All that the modules at `names` export, as one.
+export async function load (...names) {
+  const { outputFiles: [file] } = await esbuild.build({
+    stdin: { contents: names.map(name => `export * from './src/${name}'`).join('\n'), resolveDir: page, loader: 'ts' },
+    bundle: true,
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    platform: 'browser',
+    target: 'node20',
+    write: false
   })
-  return import('data:text/javascript;base64,' + Buffer.from(outputFiles[0].contents).toString('base64'))
+  return import('data:text/javascript;base64,' + Buffer.from(file.contents).toString('base64'))
 }

@@ -1,5 +1,6 @@
 // What is shown, as text: CSV, JSON and SVG.
 
+import { csv as records } from '../server/csv'
 import { plain, shown, type Node, type Relationship } from '../server/values'
 import { control, type Box } from './geometry'
 import type { Point } from './placement'
@@ -7,13 +8,6 @@ import type { Point } from './placement'
 export interface Shown {
   nodes: Iterable<Node>
   relationships: Iterable<Relationship>
-}
-
-// A cell as RFC 4180 says. A text that a spreadsheet would take for a formula gets a quote before it.
-export function cell (text: string): string {
-  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)
-  const safe = isFormula ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
 const FIXED_COLUMNS = ['_kind', '_id', '_labels', '_type', '_start', '_end']
@@ -32,7 +26,7 @@ export function csv ({ nodes, relationships }: Shown): string {
       return value === undefined ? '' : shown(value)
     })])
   }
-  return rows.map(row => row.map(cell).join(',')).join('\r\n') + '\r\n'
+  return records(rows)
 }
 
 export function json ({ nodes, relationships }: Shown): string {

@@ -4,7 +4,7 @@
 const FORMULA = /^[=+\-@\t\r]/
 const NUMBER = /^[-+]?\d+(\.\d+)?([eE][-+]?\d+)?$/
 
-function cell (text: string): string {
+export function cell (text: string): string {
   const harmless = FORMULA.test(text) && !NUMBER.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

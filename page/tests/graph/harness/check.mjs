@@ -7,14 +7,12 @@ import fs from 'node:fs'
 import path from 'node:path'
 
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+
+import { chromium } from 'playwright-core'
 
 import { serve } from './serve.mjs'
 
-const page_ = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../..')
-const require = createRequire(`${process.env.PAGE_PACKAGES ?? page_}/package.json`)
-const { chromium } = require('playwright-core')
-const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8')
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 const pictures = process.argv[2]
 const only = process.argv[3]

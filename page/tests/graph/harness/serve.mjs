@@ -2,15 +2,14 @@
 
 import fs from 'node:fs'
 import http from 'node:http'
-import { createRequire } from 'node:module'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+import esbuild from 'esbuild'
+
 const here = path.dirname(fileURLToPath(import.meta.url))
 const page = path.resolve(here, '../../..')
-const packages = process.env.PAGE_PACKAGES ?? page
-const esbuild = createRequire(`${packages}/package.json`)('esbuild')
 
 const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; " +
   "connect-src 'self'; worker-src 'self'"
@@ -32,7 +31,6 @@ export async function serve () {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     minify: true,
-    nodePaths: [path.join(packages, 'node_modules')],
     outdir: out,
     target: 'es2022'
   })
@@ -42,7 +40,6 @@ export async function serve () {
     entryPoints: ['src/graph/layout.worker.ts'],
     format: 'esm',
     minify: true,
-    nodePaths: [path.join(packages, 'node_modules')],
     outdir: path.join(out, 'page'),
     target: 'es2022'
   })

@@ -105,7 +105,7 @@ const checks = {
     for (const [x, y] of corners) await page.mouse.move(x, y, { steps: 5 })
     await picture('lasso')
     await page.mouse.up()
-    assert.ok((await selected()).length > 20)
+    await poll(async () => (await selected()).length > 20, true)
     await button('Select with a lasso (Shift and drag)').click()
   },
   async 'pin, hide, show again, remove' () {

@@ -2,7 +2,6 @@
 
 use crate::blocks::Neighbours;
 use crate::record::Sought;
-use crate::sums;
 
 /// Most vectors that a search looks at to find where to begin.
 const LANDMARKS_MAX: u32 = 512;
@@ -138,7 +137,7 @@ pub(crate) fn run(
         met.is_expanded = true;
         let met = *met;
         scratch.expanded.push(met);
-        let Some(place) = neighbours.place(met.slot) else { continue };
+        let Some(place) = neighbours.slot(met.slot) else { continue };
         scratch.ahead.clear();
         scratch.ahead.extend(place.links());
         next = next.min(meet(neighbours, effort, scratch));
@@ -153,15 +152,15 @@ fn meet(neighbours: &Neighbours, effort: usize, scratch: &mut Scratch) -> usize 
     let mut ahead = std::mem::take(&mut scratch.ahead);
     ahead.retain(|slot| {
         let is_new = scratch.seen.insert(*slot);
-        if is_new && let Some(place) = neighbours.place(*slot) {
-            sums::prefetch(place.record());
+        if is_new {
+            neighbours.prefetch(*slot);
         }
         is_new
     });
     let mut first = usize::MAX;
     for slot in &ahead {
-        let Some(place) = neighbours.place(*slot) else { continue };
-        let distance = scratch.sought.distance(place.record());
+        let Some(place) = neighbours.slot(*slot) else { continue };
+        let distance = scratch.sought.distance(place.record);
         let met = Met { distance, slot: *slot, key: place.key(), is_expanded: false };
         first = first.min(scratch.offer(met, effort).unwrap_or(usize::MAX));
     }

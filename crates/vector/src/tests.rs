@@ -6,7 +6,7 @@ use std::thread;
 use crate::{BLOCK_SLOTS, Metric, Neighbours, Scratch, Shape};
 
 /// Numbers that look random (SplitMix64).
-pub(crate) struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn word(&mut self) -> u64 {
@@ -41,7 +41,7 @@ fn exact(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     }
 }
 
-fn build(metric: Metric, vectors: &[Vec<f32>]) -> Neighbours {
+pub(crate) fn build(metric: Metric, vectors: &[Vec<f32>]) -> Neighbours {
     let neighbours = Neighbours::new(metric, vectors[0].len(), Shape::default());
     let mut scratch = Scratch::default();
     for (block, vectors) in vectors.chunks(BLOCK_SLOTS).enumerate() {

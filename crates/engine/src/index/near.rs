@@ -11,8 +11,8 @@
 //!         └► every object that waits
 //! ```
 //!
-//! It is kept in memory only, and made of the tree when it is first asked for. An object that a
-//! search gives may have another vector at the snapshot that asks, or none: whoever asks reads the
+//! It is read from its file, if there is one (`near_file.rs`), when it is first asked for; what the
+//! tree has besides waits to be linked. An object that a search gives may have another vector at the snapshot that asks, or none: whoever asks reads the
 //! vectors, and ranks by them. So the graph needs no timestamps.
 //!
 //! Invariants
@@ -25,6 +25,7 @@
 //! 3. Nothing is taken out of the graph. When half of it is of no use, another one is made beside
 //!    it, and takes its place.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,6 +40,7 @@ use telar_vector::{BLOCK_SLOTS, Neighbours, Scratch};
 use super::change::Change;
 use super::key::{Item, SortKey};
 use super::kind::vector::{key_of, parts_of};
+use super::near_file::{self, Part};
 use super::source::{NOW, Source};
 use super::{Entries, Index, IndexTarget};
 use crate::graph::Graph;
@@ -54,8 +56,10 @@ const USUAL_DIMENSIONS: u16 = 512;
 const WAITING_MAX: usize = 256;
 /// With so many, a commit waits for its turn to link.
 const WAITING_LIMIT: usize = 8192;
-/// With so many, it is quicker to read the vectors of all objects in their order.
+/// With so many, and such a share of what is linked, it is quicker to read the vectors of all
+/// objects in their order.
 const WAITING_READ_MAX: usize = 1 << 14;
+const WAITING_READ_SHARE: usize = 8;
 /// Blocks that a commit links at least.
 const COMMIT_BLOCKS: usize = 4;
 /// Blocks that are linked before somebody looks whether to go on.
@@ -90,6 +94,8 @@ struct State {
     waiting: Vec<Waiting>,
     /// Objects whose vectors changed before they were linked, and when that was known.
     changed: Vec<(u64, Item<3>)>,
+    /// Slots that are in the file.
+    saved: usize,
 }
 
 impl State {
@@ -179,21 +185,43 @@ impl Near {
         self.states.read().now.is_some()
     }
 
-    /// Reads the tree, unless that was done.
-    pub(crate) fn begin(&self, index: &Index) {
+    /// Reads file and tree, unless that was done.
+    pub(crate) fn begin(&self, index: &Index, graph: &Graph) {
         if self.is_begun() {
             return;
         }
         let _one_at_a_time = self.linking.lock();
         if !self.is_begun() {
-            self.states.write().now = Some(State::default());
-            self.read_tree(index, |states| states.now.as_mut());
+            let graphs = near_file::load(index, graph);
+            let saved = graphs.iter().map(|graph| graph.len()).sum();
+            let state = State { graphs: graphs.clone(), saved, ..State::default() };
+            self.states.write().now = Some(state);
+            self.read_tree(index, &graphs, |states| states.now.as_mut());
         }
     }
 
-    fn read_tree(&self, index: &Index, of: impl Fn(&mut States) -> Option<&mut State>) {
+    /// Lets the entries of the tree wait whose vectors are in none of the graphs.
+    fn read_tree(
+        &self,
+        index: &Index,
+        graphs: &[Arc<Neighbours>],
+        of: impl Fn(&mut States) -> Option<&mut State>,
+    ) {
+        let slots = graphs.iter().map(|graph| graph.len()).sum();
+        let hasher = foldhash::fast::RandomState::default();
+        let mut linked: HashSet<SortKey, _> = HashSet::with_capacity_and_hasher(slots, hasher);
+        for graph in graphs {
+            let dimensions = graph.dimensions() as u16;
+            graph.for_each_key(|key| {
+                linked.insert(key_of(dimensions, key));
+            });
+        }
         let mut waiting = Vec::new();
-        index.for_each_item(|key, item| waiting.push(Waiting::new(key, item)));
+        index.for_each_item(|key, item| {
+            if !linked.contains(key) {
+                waiting.push(Waiting::new(key, item));
+            }
+        });
         let mut states = self.states.write();
         if let Some(state) = of(&mut states) {
             // Behind what was noted meanwhile: both may be there, which does no harm.
@@ -207,7 +235,7 @@ impl Near {
     pub(crate) fn prepare(&self, index: &Index, graph: &Graph) {
         let vectors = index.definition.vectors();
         if vectors.is_some_and(|of| !are_few(index.len(), of.dimensions)) {
-            self.begin(index);
+            self.begin(index, graph);
             while self.link(index, graph, usize::MAX) {}
         }
     }
@@ -220,7 +248,8 @@ impl Near {
     ) -> Option<FoundNear> {
         let states = self.states.read();
         let state = states.now.as_ref().filter(|state| state.is_complete)?;
-        if state.waiting.len() > WAITING_READ_MAX {
+        let read_max = WAITING_READ_MAX.max(state.slots() as usize / WAITING_READ_SHARE);
+        if state.waiting.len() > read_max {
             return None;
         }
         let changed = state.changed.iter().map(|(_, item)| *item);
@@ -244,10 +273,39 @@ impl Near {
         Some(found)
     }
 
+    /// The graphs, if they are to be written to their file and nobody is just linking: what is there
+    /// now has its links.
+    pub(super) fn due_parts(&self) -> Option<Vec<Part>> {
+        let _nobody_links = self.linking.try_lock()?;
+        let states = self.states.read();
+        let state = states.now.as_ref().filter(|state| state.is_complete)?;
+        if states.next.is_some() || !near_file::is_due(state.slots() as usize, state.saved) {
+            return None;
+        }
+        Some(state.graphs.iter().map(|graph| (Arc::clone(graph), graph.len())).collect())
+    }
+
+    /// Notes that these were written.
+    pub(super) fn note_saved(&self, parts: &[Part]) {
+        let mut states = self.states.write();
+        let first = parts.first();
+        if let (Some(state), Some((written, _))) = (&mut states.now, first)
+            && state.graphs.first().is_some_and(|graph| Arc::ptr_eq(graph, written))
+        {
+            state.saved = parts.iter().map(|(_, slots)| slots).sum();
+        }
+    }
+
     /// Heap bytes.
     pub(crate) fn bytes(&self) -> usize {
         let states = self.states.read();
         [&states.now, &states.next].into_iter().flatten().map(State::bytes).sum()
+    }
+
+    /// Number of vectors that are linked.
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> u64 {
+        self.states.read().now.as_ref().map_or(0, State::slots)
     }
 
     /// True if so many entries wait that a commit links some.
@@ -426,7 +484,7 @@ impl Near {
         let _one_at_a_time = self.linking.lock();
         if self.is_begun() {
             self.states.write().next = Some(State::default());
-            self.read_tree(index, |states| states.next.as_mut());
+            self.read_tree(index, &[], |states| states.next.as_mut());
         }
     }
 }

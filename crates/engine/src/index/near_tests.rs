@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use telar_graph::update::IndexedObjects;
 use telar_graph::view::{IndexedObject, Nearest};
 use telar_graph::{
     EdgeId, EdgeTypeId, Graph, IndexId, IndexKind, IndexOptions, IndexSettings, LabelId,
@@ -12,9 +13,9 @@ use telar_graph::{
 use crate::catalog::EdgeTypeOptions;
 use crate::{Engine, Settings, Snapshot};
 
-const DIMENSIONS: usize = 8;
+pub(super) const DIMENSIONS: usize = 8;
 
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn word(&mut self) -> u64 {
@@ -29,52 +30,71 @@ impl Random {
         (self.word() % bound as u64) as usize
     }
 
-    fn vector(&mut self) -> Vec<f32> {
+    pub(super) fn vector(&mut self) -> Vec<f32> {
         (0..DIMENSIONS).map(|_| (self.word() >> 40) as f32 / (1u64 << 23) as f32 - 1.0).collect()
     }
 }
 
-struct Names {
-    db: Engine,
-    label: LabelId,
+pub(super) struct Names {
+    pub(super) db: Engine,
+    pub(super) label: LabelId,
     ty: EdgeTypeId,
-    key: PropertyKeyId,
-    index: IndexId,
+    pub(super) key: PropertyKeyId,
+    pub(super) index: IndexId,
     edges: IndexId,
 }
 
-fn list(vector: &[f32]) -> Value {
+pub(super) fn list(vector: &[f32]) -> Value {
     Value::list(vector.iter().map(|x| f64::from(*x)))
 }
 
 fn names(settings: Settings) -> Names {
-    let db = Engine::in_memory(settings).unwrap();
+    names_of(Engine::in_memory(settings).unwrap())
+}
+
+/// The index with a name.
+pub(super) fn named(db: &Engine, name: &str) -> Option<IndexId> {
+    db.indexes().into_iter().find(|info| info.name == name).map(|info| info.id)
+}
+
+/// Makes a vector index for vectors of so many numbers, unless there is one.
+pub(super) fn make(
+    db: &Engine,
+    name: &str,
+    objects: IndexedObjects,
+    key: PropertyKeyId,
+    dimensions: usize,
+) -> IndexId {
+    if let Some(id) = named(db, name) {
+        return id;
+    }
+    let mut txn = db.begin().unwrap();
+    let settings = VectorSettings {
+        dimensions: Some(dimensions as u16),
+        similarity: Similarity::Euclidean,
+        links: 16,
+        effort: 100,
+        quantized: true,
+        filters: Vec::new(),
+    };
+    let options = IndexOptions {
+        settings: IndexSettings::Vector(settings),
+        of: name.to_owned(),
+        part: 0,
+        except: Vec::new(),
+    };
+    let kind = IndexKind::Vector.into();
+    txn.create_rule(name, objects, &[key], kind, Some(&options)).unwrap();
+    txn.commit().unwrap();
+    named(db, name).unwrap()
+}
+
+pub(super) fn names_of(db: Engine) -> Names {
     let label = db.label("L").unwrap();
     let ty = db.edge_type("T", EdgeTypeOptions::general()).unwrap();
     let key = db.property_key("v").unwrap();
-    let make = |name: &str, objects| {
-        let mut txn = db.begin().unwrap();
-        let settings = VectorSettings {
-            dimensions: Some(DIMENSIONS as u16),
-            similarity: Similarity::Euclidean,
-            links: 16,
-            effort: 100,
-            quantized: true,
-            filters: Vec::new(),
-        };
-        let options = IndexOptions {
-            settings: IndexSettings::Vector(settings),
-            of: name.to_owned(),
-            part: 0,
-            except: Vec::new(),
-        };
-        let kind = IndexKind::Vector.into();
-        txn.create_rule(name, objects, &[key], kind, Some(&options)).unwrap();
-        txn.commit().unwrap();
-        db.indexes().into_iter().find(|info| info.name == name).unwrap().id
-    };
-    let index = make("v", telar_graph::update::IndexedObjects::Vertices(label));
-    let edges = make("e", telar_graph::update::IndexedObjects::Edges(ty));
+    let index = make(&db, "v", IndexedObjects::Vertices(label), key, DIMENSIONS);
+    let edges = make(&db, "e", IndexedObjects::Edges(ty), key, DIMENSIONS);
     Names { db, label, ty, key, index, edges }
 }
 
@@ -124,7 +144,7 @@ fn given(
 
 /// Hits and all of the nearest ten. As callers do, asks for more until what is given reaches as far
 /// as the ten.
-fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (usize, usize) {
+pub(super) fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (usize, usize) {
     let vector = random.vector();
     let all = nearest(names, view, &vector);
     let wanted = &all[..all.len().min(10)];
@@ -140,7 +160,7 @@ fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (usize, usiz
     (wanted.iter().filter(|(v, _)| found.contains(v)).count(), wanted.len())
 }
 
-fn write(names: &Names, vertices: &mut Vec<VertexId>, random: &mut Random) {
+pub(super) fn write(names: &Names, vertices: &mut Vec<VertexId>, random: &mut Random) {
     let mut txn = names.db.begin().unwrap();
     for _ in 0..1 + random.below(60) {
         match random.below(10) {

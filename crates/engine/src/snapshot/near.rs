@@ -48,7 +48,7 @@ impl Reader<'_> {
                 index.for_each_item(|_, item| give(item));
                 return Ok(Nearest::All);
             }
-            index.near.begin(index);
+            index.near.begin(index, self.shared);
         }
         if self.shared.settings.background_interval_ms == 0 {
             index.near.link_until(index, self.shared, &|| false, Instant::now() + LINKING);

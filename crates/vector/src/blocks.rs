@@ -167,6 +167,15 @@ impl Neighbours {
         }
     }
 
+    /// Brings the links of a slot closer.
+    #[inline]
+    pub(crate) fn prefetch_links(&self, slot: u32) {
+        let (slab, at) = self.find(slot);
+        if let Some(slab) = self.slab(slab) {
+            slab.prefetch_links(at);
+        }
+    }
+
     /// Held to change the links of a slot.
     pub(crate) fn lock(&self, slot: u32) -> MutexGuard<'_, ()> {
         self.locks[slot as usize % LOCKS].lock()
@@ -243,15 +252,18 @@ impl Neighbours {
     /// # Panics
     /// If the vector has another number of numbers.
     pub fn search<'s>(
-        &self,
+        &'s self,
         vector: &[f32],
         effort: usize,
         scratch: &'s mut Scratch,
-    ) -> impl Iterator<Item = Found> + use<'s> {
+    ) -> impl Iterator<Item = Found> {
         assert_eq!(vector.len(), self.dimensions, "all vectors have one length");
         scratch.sought.set(self.metric, vector);
         search::run(self, effort, scratch, None);
-        scratch.found()
+        scratch.near.iter().filter_map(|met| {
+            let key = self.slot(met.slot())?.key();
+            Some(Found { distance: met.distance, key })
+        })
     }
 }
 

@@ -13,7 +13,8 @@ pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
     let Some(place) = neighbours.slot(slot) else { return };
     scratch.sought.set_record(place.record);
     search::run(neighbours, neighbours.shape.effort as usize, scratch, Some(slot));
-    if scratch.near.iter().any(|met| met.key() == place.key()) {
+    let is_same = |met: &Met| neighbours.slot(met.slot()).is_some_and(|s| s.key() == place.key());
+    if scratch.near.iter().any(is_same) {
         return;
     }
     let mut candidates = std::mem::take(&mut scratch.expanded);
@@ -43,15 +44,15 @@ pub(crate) fn restore(neighbours: &Neighbours, slot: u32, links: &[u32]) {
 
 /// Chooses links among candidates (RobustPrune, DiskANN algorithm 2).
 fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scratch) -> Vec<u32> {
-    candidates.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot.cmp(&b.slot)));
-    candidates.dedup_by_key(|met| met.slot);
+    candidates.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot().cmp(&b.slot())));
+    candidates.dedup_by_key(|met| met.slot());
     let degree = neighbours.shape.degree as usize;
     let mut links = Vec::with_capacity(degree);
     for met in candidates.iter() {
         if links.len() == degree {
             break;
         }
-        let Some(place) = neighbours.slot(met.slot) else { continue };
+        let Some(place) = neighbours.slot(met.slot()) else { continue };
         let record = place.record;
         let is_covered = |chosen: &Sought| ALPHA * chosen.distance(record) < met.distance;
         if scratch.chosen[..links.len()].iter().any(is_covered) {
@@ -61,7 +62,7 @@ fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scra
             scratch.chosen.push(Sought::default());
         }
         scratch.chosen[links.len()].set_record(record);
-        links.push(met.slot);
+        links.push(met.slot());
     }
     links
 }

@@ -16,7 +16,7 @@
 
 #![expect(unsafe_code, reason = "bytes that do not change lie beside words that do")]
 
-use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 use std::slice;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -94,12 +94,6 @@ impl<'a> Slot<'a> {
         self.set_count(count + 1);
         true
     }
-
-    /// Brings the links closer, which will be read.
-    #[inline]
-    pub(crate) fn prefetch_links(self) {
-        crate::sums::prefetch((&raw const *self.count).cast(), 4 + 4 * self.links.len());
-    }
 }
 
 /// Slots, some of which are filled.
@@ -129,9 +123,12 @@ impl Slab {
         let memory = memory.expect("INVARIANT: a slab is some megabytes");
         assert!(bytes > 0, "INVARIANT: a slab has slots, which have bytes");
         // SAFETY: the layout has a size that is not zero.
-        let start = unsafe { alloc_zeroed(memory) };
+        let start = unsafe { alloc(memory) };
         let Some(start) = NonNull::new(start) else { handle_alloc_error(memory) };
+        // Before the pages are touched first.
         advise(start, bytes / LARGE_PAGE * LARGE_PAGE);
+        // SAFETY: as many bytes as were allocated.
+        unsafe { start.as_ptr().write_bytes(0, bytes) };
         Self { start, memory, layout, filled: AtomicU32::new(0), filling: Mutex::new(()) }
     }
 
@@ -186,6 +183,14 @@ impl Slab {
     pub(crate) fn prefetch(&self, at: usize) {
         let start = self.start.as_ptr().wrapping_add(at * self.layout.bytes);
         crate::sums::prefetch(start, self.layout.fixed);
+    }
+
+    /// Brings the links of a slot closer, which will be read.
+    #[inline]
+    pub(crate) fn prefetch_links(&self, at: usize) {
+        let SlotLayout { fixed, room, bytes } = self.layout;
+        let start = self.start.as_ptr().wrapping_add(at * bytes + fixed);
+        crate::sums::prefetch(start, 4 + 4 * room);
     }
 }
 

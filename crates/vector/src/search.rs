@@ -7,6 +7,8 @@ use crate::record::Sought;
 const LANDMARKS_MAX: u32 = 512;
 /// Vectors for each landmark, at least.
 const LANDMARK_STEP_MIN: u32 = 64;
+/// Records that are on their way while one is looked at.
+const AHEAD: usize = 6;
 
 /// A vector that a search found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,9 +23,24 @@ pub struct Found {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Met {
     pub(crate) distance: f32,
-    pub(crate) slot: u32,
-    key: u64,
-    is_expanded: bool,
+    /// Its slot, and in the highest bit whether its links were looked at.
+    word: u32,
+}
+
+const EXPANDED: u32 = 1 << 31;
+
+impl Met {
+    pub(crate) fn new(slot: u32, distance: f32) -> Self {
+        Self { distance, word: slot }
+    }
+
+    pub(crate) fn slot(self) -> u32 {
+        self.word & !EXPANDED
+    }
+
+    fn is_expanded(self) -> bool {
+        self.word & EXPANDED != 0
+    }
 }
 
 /// Memory of a search, to be used again.
@@ -41,19 +58,16 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    pub(crate) fn found(&self) -> impl Iterator<Item = Found> + use<'_> {
-        self.near.iter().map(|met| Found { distance: met.distance, key: met.key })
-    }
-
     /// Keeps a vector if it is among the nearest; returns its place then.
+    #[inline]
     fn offer(&mut self, met: Met, effort: usize) -> Option<usize> {
-        if self.near.len() == effort && self.near[effort - 1].distance <= met.distance {
-            return None;
-        }
-        let at = self.near.partition_point(|other| other.distance <= met.distance);
-        if self.near.len() == effort {
+        if self.near.len() >= effort {
+            if self.near[effort - 1].distance <= met.distance {
+                return None;
+            }
             self.near.pop();
         }
+        let at = self.near.partition_point(|other| other.distance <= met.distance);
         self.near.insert(at, met);
         Some(at)
     }
@@ -129,51 +143,41 @@ pub(crate) fn run(
     meet(neighbours, effort, scratch);
     let mut next = 0;
     while next < scratch.near.len() {
-        let met = &mut scratch.near[next];
-        if met.is_expanded {
+        let met = scratch.near[next];
+        if met.is_expanded() {
             next += 1;
             continue;
         }
-        met.is_expanded = true;
-        let met = *met;
+        scratch.near[next].word |= EXPANDED;
         scratch.expanded.push(met);
-        let Some(place) = neighbours.slot(met.slot) else { continue };
+        let Some(place) = neighbours.slot(met.slot()) else { continue };
         scratch.ahead.clear();
         scratch.ahead.extend(place.links());
+        // Most likely the next whose links are looked at.
+        if let Some(after) = scratch.near.get(next + 1).filter(|met| !met.is_expanded()) {
+            neighbours.prefetch_links(after.slot());
+        }
         next = next.min(meet(neighbours, effort, scratch));
     }
 }
 
 /// Looks at the slots `ahead` that are new; returns the first place that changed.
 ///
-/// PERF: bench/compare/vector_index.py: records are asked for before the first of them is looked
-/// at.
+/// PERF: crates/vector/examples/rate.rs: a record is asked for some records before it is looked
+/// at: all of them at once are more than a processor waits for.
 fn meet(neighbours: &Neighbours, effort: usize, scratch: &mut Scratch) -> usize {
     let mut ahead = std::mem::take(&mut scratch.ahead);
-    ahead.retain(|slot| {
-        let is_new = scratch.seen.insert(*slot);
-        if is_new {
-            neighbours.prefetch(*slot);
-        }
-        is_new
-    });
+    ahead.retain(|slot| scratch.seen.insert(*slot));
+    ahead.iter().take(AHEAD).for_each(|slot| neighbours.prefetch(*slot));
     let mut first = usize::MAX;
-    for slot in &ahead {
+    for (at, slot) in ahead.iter().enumerate() {
+        if let Some(later) = ahead.get(at + AHEAD) {
+            neighbours.prefetch(*later);
+        }
         let Some(place) = neighbours.slot(*slot) else { continue };
-        let distance = scratch.sought.distance(place.record);
-        let met = Met { distance, slot: *slot, key: place.key(), is_expanded: false };
+        let met = Met::new(*slot, scratch.sought.distance(place.record));
         first = first.min(scratch.offer(met, effort).unwrap_or(usize::MAX));
     }
     scratch.ahead = ahead;
     first
-}
-
-impl Met {
-    pub(crate) fn new(slot: u32, distance: f32) -> Self {
-        Self { distance, slot, key: 0, is_expanded: false }
-    }
-
-    pub(crate) fn key(&self) -> u64 {
-        self.key
-    }
 }

@@ -238,8 +238,8 @@ impl Neighbours {
         }
         let page = self.pages[number / PAGE_SLABS]
             .get_or_init(|| (0..PAGE_SLABS).map(|_| OnceLock::new()).collect());
-        let slab = page[number % PAGE_SLABS]
-            .get_or_init(|| Slab::new(self.layout, self.slots_of(number)));
+        let slab =
+            page[number % PAGE_SLABS].get_or_init(|| Slab::new(self.layout, self.slots_of(number)));
         slab.fill(at + BLOCK_SLOTS, |slot, record| write(slot - at, record));
         *blocks += 1;
         Some(first as u32)
@@ -259,10 +259,43 @@ impl Neighbours {
     ) -> impl Iterator<Item = Found> {
         assert_eq!(vector.len(), self.dimensions, "all vectors have one length");
         scratch.sought.set(self.metric, vector);
-        search::run(self, effort, scratch, None);
-        scratch.near.iter().filter_map(|met| {
+        search::run(self, effort, scratch, None, false);
+        self.found(scratch)
+    }
+
+    /// As [`search`](Self::search), and may [go on](Self::go_on) with more effort.
+    ///
+    /// # Panics
+    /// If the vector has another number of numbers.
+    pub fn begin<'s>(
+        &'s self,
+        vector: &[f32],
+        effort: usize,
+        scratch: &'s mut Scratch,
+    ) -> impl Iterator<Item = Found> {
+        assert_eq!(vector.len(), self.dimensions, "all vectors have one length");
+        scratch.sought.set(self.metric, vector);
+        search::run(self, effort, scratch, None, true);
+        self.found(scratch)
+    }
+
+    /// Goes on with a search that [began](Self::begin) in this graph, with more effort: finds what
+    /// it would have found with it from the start, or more.
+    ///
+    /// Cost: that of the effort that is new.
+    pub fn go_on<'s>(
+        &'s self,
+        effort: usize,
+        scratch: &'s mut Scratch,
+    ) -> impl Iterator<Item = Found> {
+        search::go_on(self, effort, scratch);
+        self.found(scratch)
+    }
+
+    fn found<'s>(&'s self, scratch: &'s mut Scratch) -> impl Iterator<Item = Found> {
+        scratch.near.iter_mut().filter_map(|met| {
             let key = self.slot(met.slot())?.key();
-            Some(Found { distance: met.distance, key })
+            Some(Found { distance: met.distance, key, is_new: met.give() })
         })
     }
 }

@@ -342,10 +342,7 @@ mod tests {
             wrong[at..at + 4].copy_from_slice(&value.to_le_bytes());
             let crc = crc32fast::hash(&wrong[..CHECKED_BYTES]);
             wrong[CHECKED_BYTES..HEAD_BYTES].copy_from_slice(&crc.to_le_bytes());
-            assert!(matches!(
-                Neighbours::read_image(&mut &wrong[..]),
-                Err(ImageError::Damaged(_))
-            ));
+            assert!(matches!(Neighbours::read_image(&mut &wrong[..]), Err(ImageError::Damaged(_))));
         }
     }
 }

@@ -12,7 +12,7 @@ const ALPHA: f32 = 1.2;
 pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
     let Some(place) = neighbours.slot(slot) else { return };
     scratch.sought.set_record(place.record);
-    search::run(neighbours, neighbours.shape.effort as usize, scratch, Some(slot));
+    search::run(neighbours, neighbours.shape.effort as usize, scratch, Some(slot), false);
     let is_same = |met: &Met| neighbours.slot(met.slot()).is_some_and(|s| s.key() == place.key());
     if scratch.near.iter().any(is_same) {
         return;
@@ -44,7 +44,8 @@ pub(crate) fn restore(neighbours: &Neighbours, slot: u32, links: &[u32]) {
 
 /// Chooses links among candidates (RobustPrune, DiskANN algorithm 2).
 fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scratch) -> Vec<u32> {
-    candidates.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot().cmp(&b.slot())));
+    candidates
+        .sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot().cmp(&b.slot())));
     candidates.dedup_by_key(|met| met.slot());
     let degree = neighbours.shape.degree as usize;
     let mut links = Vec::with_capacity(degree);

@@ -17,17 +17,21 @@ pub struct Found {
     pub distance: f32,
     /// Its key.
     pub key: u64,
+    /// False if the search has given it before.
+    pub is_new: bool,
 }
 
 /// A vector that was met.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Met {
     pub(crate) distance: f32,
-    /// Its slot, and in the highest bit whether its links were looked at.
+    /// Its slot, whether its links were looked at, and whether it was given.
     word: u32,
 }
 
 const EXPANDED: u32 = 1 << 31;
+/// Set of what the caller was given.
+const GIVEN: u32 = 1 << 30;
 
 impl Met {
     pub(crate) fn new(slot: u32, distance: f32) -> Self {
@@ -35,11 +39,18 @@ impl Met {
     }
 
     pub(crate) fn slot(self) -> u32 {
-        self.word & !EXPANDED
+        self.word & !(EXPANDED | GIVEN)
     }
 
     fn is_expanded(self) -> bool {
         self.word & EXPANDED != 0
+    }
+
+    /// Notes that it is given; false if it was before.
+    pub(crate) fn give(&mut self) -> bool {
+        let is_new = self.word & GIVEN == 0;
+        self.word |= GIVEN;
+        is_new
     }
 }
 
@@ -51,6 +62,9 @@ pub struct Scratch {
     pub(crate) near: Vec<Met>,
     /// Those whose links were looked at, in that order.
     pub(crate) expanded: Vec<Met>,
+    /// Those met that are farther, if the search may go on.
+    rest: Vec<Met>,
+    may_go_on: bool,
     seen: Seen,
     /// Slots whose records are on their way.
     ahead: Vec<u32>,
@@ -62,10 +76,14 @@ impl Scratch {
     #[inline]
     fn offer(&mut self, met: Met, effort: usize) -> Option<usize> {
         if self.near.len() >= effort {
-            if self.near[effort - 1].distance <= met.distance {
+            let is_farther = self.near[effort - 1].distance <= met.distance;
+            let out = if is_farther { Some(met) } else { self.near.pop() };
+            if self.may_go_on {
+                self.rest.extend(out);
+            }
+            if is_farther {
                 return None;
             }
-            self.near.pop();
         }
         let at = self.near.partition_point(|other| other.distance <= met.distance);
         self.near.insert(at, met);
@@ -123,16 +141,20 @@ impl Seen {
     }
 }
 
-/// Searches for what `scratch` seeks, and leaves what was met there. `except` is passed over.
+/// Searches for what `scratch` seeks, and leaves what was met there. `except` is passed over. A
+/// search that may go on ([`go_on`]) keeps all that it met.
 pub(crate) fn run(
     neighbours: &Neighbours,
     effort: usize,
     scratch: &mut Scratch,
     except: Option<u32>,
+    may_go_on: bool,
 ) {
     let effort = effort.max(1);
     scratch.near.clear();
     scratch.expanded.clear();
+    scratch.rest.clear();
+    scratch.may_go_on = may_go_on;
     scratch.seen.begin();
     except.map(|slot| scratch.seen.insert(slot));
     let linked = neighbours.linked().max(1);
@@ -141,6 +163,24 @@ pub(crate) fn run(
     let landmarks = (0..linked).step_by(step as usize);
     scratch.ahead.extend(landmarks.filter_map(|from| neighbours.first_linked(from)));
     meet(neighbours, effort, scratch);
+    expand(neighbours, effort, scratch);
+}
+
+/// Goes on with a search, with more effort.
+pub(crate) fn go_on(neighbours: &Neighbours, effort: usize, scratch: &mut Scratch) {
+    let by_distance = |a: &Met, b: &Met| a.distance.total_cmp(&b.distance);
+    let Scratch { near, rest, .. } = scratch;
+    near.append(rest);
+    if effort < near.len() {
+        near.select_nth_unstable_by(effort, by_distance);
+        rest.extend(near.drain(effort..));
+    }
+    near.sort_unstable_by(by_distance);
+    expand(neighbours, effort, scratch);
+}
+
+/// Looks at the links of the nearest, until those of all in sight were looked at.
+fn expand(neighbours: &Neighbours, effort: usize, scratch: &mut Scratch) {
     let mut next = 0;
     while next < scratch.near.len() {
         let met = scratch.near[next];

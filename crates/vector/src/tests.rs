@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::thread;
 
-use crate::{BLOCK_SLOTS, Metric, Neighbours, Scratch, Shape};
+use crate::{BLOCK_SLOTS, Found, Metric, Neighbours, Scratch, Shape};
 
 /// Numbers that look random (SplitMix64).
 pub(crate) struct Random(pub(crate) u64);
@@ -132,6 +132,35 @@ fn what_is_unlike_everything_is_found() {
     };
     let found = (0..vectors.len()).step_by(16).filter(itself).count();
     assert!(found >= 250, "{found} of 256");
+}
+
+/// A search that goes on finds what one with more effort finds, and gives nothing twice.
+#[test]
+fn a_search_goes_on_where_it_stopped() {
+    let mut random = Random(23);
+    let vectors = clustered(&mut random, 5120, 24, false);
+    let neighbours = build(Metric::Euclidean, &vectors);
+    let (mut one, mut other) = (Scratch::default(), Scratch::default());
+    let (mut hits, mut all) = (0, 0);
+    for query in vectors.iter().step_by(101) {
+        let mut given: Vec<u64> =
+            neighbours.begin(query, 20, &mut one).take(10).map(|found| found.key).collect();
+        assert_eq!(given.len(), 10);
+        for effort in [20, 35, 200, 1000] {
+            let wanted = effort / 2;
+            let found: Vec<Found> = neighbours.go_on(effort, &mut one).take(wanted).collect();
+            assert!(found.is_sorted_by(|a, b| a.distance <= b.distance));
+            for found in &found {
+                assert_ne!(found.is_new, given.contains(&found.key), "{effort}");
+            }
+            given.extend(found.iter().filter(|found| found.is_new).map(|found| found.key));
+            let expected: Vec<u64> =
+                neighbours.search(query, effort, &mut other).take(wanted).map(|f| f.key).collect();
+            hits += expected.iter().filter(|key| given.contains(key)).count();
+            all += expected.len();
+        }
+    }
+    assert!(hits as f64 >= 0.99 * all as f64, "{hits} of {all}");
 }
 
 #[test]

@@ -35,7 +35,8 @@ use std::time::Instant;
 use crossbeam_epoch as epoch;
 use parking_lot::{Mutex, RwLock};
 use telar_graph::PropertyKeyId;
-use telar_vector::{BLOCK_SLOTS, Neighbours, Scratch};
+use telar_graph::view::NearSearch;
+use telar_vector::{BLOCK_SLOTS, Found, Neighbours, Scratch};
 
 use super::change::Change;
 use super::key::{Item, SortKey};
@@ -43,7 +44,9 @@ use super::kind::vector::{key_of, parts_of};
 use super::near_file::{self, Part};
 use super::source::{NOW, Source};
 use super::{Entries, Index, IndexTarget};
+use crate::error::Error;
 use crate::graph::Graph;
+use crate::stop::Stop;
 
 /// So many numbers of vectors are compared one by one, without a graph; each vector costs some more
 /// to read.
@@ -60,10 +63,12 @@ const WAITING_LIMIT: usize = 8192;
 /// objects in their order.
 const WAITING_READ_MAX: usize = 1 << 14;
 const WAITING_READ_SHARE: usize = 8;
-/// Blocks that a commit links at least.
-const COMMIT_BLOCKS: usize = 4;
+/// Blocks that a commit links at least: some 40 ms of work.
+const COMMIT_BLOCKS: usize = 1;
 /// Blocks that are linked before somebody looks whether to go on.
 const STEP_BLOCKS: usize = 8;
+/// Blocks that are linked, by several threads, before the making of an index can be given up.
+const PREPARED_BLOCKS: usize = 128;
 /// So many blocks are added by several threads.
 const PARALLEL_BLOCKS: usize = 64;
 /// Slots beside those in use before a graph is made anew.
@@ -138,7 +143,7 @@ pub(crate) struct Near {
     /// Held to read the tree, and to link.
     linking: Mutex<()>,
     /// Memory of searches that have ended.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Arc<Mutex<Vec<Scratch>>>,
 }
 
 /// The findings of a search.
@@ -152,6 +157,47 @@ pub(crate) struct FoundNear {
     pub(crate) reach: f32,
     /// Number of vectors, about.
     pub(crate) of: u64,
+}
+
+/// A search that may go on: what was added to the graph meanwhile may be found, too, and what its
+/// snapshot sees was in the graph, or given, when it began.
+#[derive(Debug)]
+struct SearchState {
+    graph: Arc<Neighbours>,
+    scratch: Scratch,
+    /// Where the scratch came from.
+    scratches: Arc<Mutex<Vec<Scratch>>>,
+}
+
+impl Drop for SearchState {
+    fn drop(&mut self) {
+        self.scratches.lock().push(std::mem::take(&mut self.scratch));
+    }
+}
+
+impl SearchState {
+    fn begin(&mut self, vector: &[f32], wanted: usize, effort: usize) -> FoundNear {
+        let (graph, scratch) = (&self.graph, &mut self.scratch);
+        Self::collect(graph, wanted, graph.begin(vector, effort, scratch))
+    }
+
+    fn go_on(&mut self, wanted: usize, effort: usize) -> FoundNear {
+        let (graph, scratch) = (&self.graph, &mut self.scratch);
+        Self::collect(graph, wanted, graph.go_on(effort, scratch))
+    }
+
+    fn collect(graph: &Neighbours, wanted: usize, near: impl Iterator<Item = Found>) -> FoundNear {
+        let (mut keys, mut seen, mut last) = (Vec::new(), 0, 0.0);
+        for found in near.take(wanted) {
+            if found.is_new {
+                keys.push(key_of(graph.dimensions() as u16, found.key));
+            }
+            seen += 1;
+            last = found.distance;
+        }
+        let reach = if seen >= wanted { last } else { f32::INFINITY };
+        FoundNear { keys, items: Vec::new(), reach, of: graph.len() as u64 }
+    }
 }
 
 /// True if so many entries are compared one by one.
@@ -231,21 +277,32 @@ impl Near {
         }
     }
 
-    /// Makes the graph of an index that was built, if it is to have one.
-    pub(crate) fn prepare(&self, index: &Index, graph: &Graph) {
+    /// Makes the graph of an index that was built, if it is to have one, unless it is given up.
+    pub(crate) fn prepare(
+        &self,
+        index: &Index,
+        graph: &Graph,
+        stop: &Stop<'_>,
+    ) -> Result<(), Error> {
         let vectors = index.definition.vectors();
         if vectors.is_some_and(|of| !are_few(index.len(), of.dimensions)) {
             self.begin(index, graph);
-            while self.link(index, graph, usize::MAX) {}
+            while self.link(index, graph, PREPARED_BLOCKS) {
+                stop.check()?;
+            }
         }
+        Ok(())
     }
 
-    /// So many of the vectors near one, found with some effort; `None` if it is better to read all.
-    pub(crate) fn find(
-        &self,
-        vector: &[f32],
-        (wanted, effort): (usize, usize),
-    ) -> Option<FoundNear> {
+    /// Vectors that are near one, as many as are wanted, those that the search has given before
+    /// left out; `None` if it is better to read all.
+    pub(crate) fn find(&self, search: &mut NearSearch<'_>) -> Option<FoundNear> {
+        let wanted = search.wanted;
+        let effort = search.effort.max(wanted);
+        if let Some(before) = &mut search.state {
+            let before = before.downcast_mut::<SearchState>()?;
+            return Some(before.go_on(wanted, effort));
+        }
         let states = self.states.read();
         let state = states.now.as_ref().filter(|state| state.is_complete)?;
         let read_max = WAITING_READ_MAX.max(state.slots() as usize / WAITING_READ_SHARE);
@@ -254,22 +311,17 @@ impl Near {
         }
         let changed = state.changed.iter().map(|(_, item)| *item);
         let items = state.waiting.iter().map(|waiting| waiting.item).chain(changed).collect();
-        let graph = state.graph(vector.len()).cloned();
+        let graph = state.graph(search.vector.len()).cloned();
         drop(states);
-        let of = graph.as_ref().map_or(0, |graph| graph.len() as u64);
-        let mut found = FoundNear { keys: Vec::new(), items, reach: f32::INFINITY, of };
-        if let Some(graph) = graph {
-            let mut scratch = self.scratches.lock().pop().unwrap_or_default();
-            let mut last = 0.0;
-            for near in graph.search(vector, effort.max(wanted), &mut scratch).take(wanted) {
-                found.keys.push(key_of(vector.len() as u16, near.key));
-                last = near.distance;
-            }
-            if found.keys.len() >= wanted {
-                found.reach = last;
-            }
-            self.scratches.lock().push(scratch);
-        }
+        let Some(graph) = graph else {
+            return Some(FoundNear { keys: Vec::new(), items, reach: f32::INFINITY, of: 0 });
+        };
+        let scratches = Arc::clone(&self.scratches);
+        let scratch = scratches.lock().pop().unwrap_or_default();
+        let mut state = SearchState { graph, scratch, scratches };
+        let mut found = state.begin(search.vector, wanted, effort);
+        found.items = items;
+        search.state = Some(Box::new(state));
         Some(found)
     }
 
@@ -427,7 +479,8 @@ impl Near {
             return add(blocks);
         }
         // The first ones are what all others are found by.
-        let (first, rest) = blocks.split_at(PARALLEL_BLOCKS / 2);
+        let there = neighbours.len() / BLOCK_SLOTS;
+        let (first, rest) = blocks.split_at((PARALLEL_BLOCKS / 2).saturating_sub(there));
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let part = rest.len().div_ceil(threads).max(1);
         add(first)

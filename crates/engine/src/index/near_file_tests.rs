@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use telar_graph::update::IndexedObjects;
 use telar_graph::VertexId;
+use telar_graph::update::IndexedObjects;
 
 use super::near_file::{self, Fault, folder_of};
 use super::near_tests::{

@@ -1,17 +1,18 @@
 //! Vectors that are near, at every snapshot, while they come, change and go. Graphs are made of few
 //! vectors here (`near.rs`).
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     EdgeId, EdgeTypeId, Graph, IndexId, IndexKind, IndexOptions, IndexSettings, LabelId,
     PropertyKeyId, Similarity, Update, Value, VectorSettings, VertexId,
 };
 
 use crate::catalog::EdgeTypeOptions;
-use crate::{Engine, Settings, Snapshot};
+use crate::{Engine, Error, Settings, Snapshot, Transaction};
 
 pub(super) const DIMENSIONS: usize = 8;
 
@@ -68,6 +69,18 @@ pub(super) fn make(
     if let Some(id) = named(db, name) {
         return id;
     }
+    begin_making(db, name, objects, key, dimensions).commit().unwrap();
+    named(db, name).unwrap()
+}
+
+/// A transaction that makes a vector index for vectors of so many numbers.
+fn begin_making<'a>(
+    db: &'a Engine,
+    name: &str,
+    objects: IndexedObjects,
+    key: PropertyKeyId,
+    dimensions: usize,
+) -> Transaction<'a> {
     let mut txn = db.begin().unwrap();
     let settings = VectorSettings {
         dimensions: Some(dimensions as u16),
@@ -85,8 +98,7 @@ pub(super) fn make(
     };
     let kind = IndexKind::Vector.into();
     txn.create_rule(name, objects, &[key], kind, Some(&options)).unwrap();
-    txn.commit().unwrap();
-    named(db, name).unwrap()
+    txn
 }
 
 pub(super) fn names_of(db: Engine) -> Names {
@@ -121,23 +133,22 @@ fn nearest(names: &Names, view: &dyn Graph, vector: &[f32]) -> Vec<(VertexId, f3
     all
 }
 
-/// The vertices that are given, and how far they reach.
-fn given(
+/// Adds the vertices that are given to those that were; how far they reach.
+fn give(
     names: &Names,
     view: &dyn Graph,
-    vector: &[f32],
-    effort: usize,
-) -> (HashSet<VertexId>, f32) {
-    let mut found = HashSet::new();
+    search: &mut NearSearch<'_>,
+    found: &mut HashSet<VertexId>,
+) -> f32 {
     let said = view
-        .nearest(names.index, vector, (effort / 2, effort), &mut |object| match object {
+        .nearest(names.index, search, &mut |object| match object {
             IndexedObject::Vertex(v) => drop(found.insert(v)),
             IndexedObject::Edge(e) => panic!("{e:?} is no vertex"),
         })
         .unwrap();
     match said {
-        Nearest::All => (found, f32::INFINITY),
-        Nearest::Within { reach, .. } => (found, reach),
+        Nearest::All => f32::INFINITY,
+        Nearest::Within { reach, .. } => reach,
         Nearest::Unknown => panic!("it is known"),
     }
 }
@@ -148,15 +159,16 @@ pub(super) fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (
     let vector = random.vector();
     let all = nearest(names, view, &vector);
     let wanted = &all[..all.len().min(10)];
-    let mut effort = 64;
-    let found = loop {
-        let (found, reach) = given(names, view, &vector, effort);
+    let mut search = NearSearch::new(&vector, 32, 64);
+    let mut found = HashSet::new();
+    loop {
+        let reach = give(names, view, &mut search, &mut found);
         let tenth = all.iter().filter(|(v, _)| found.contains(v)).nth(9);
         if reach == f32::INFINITY || tenth.is_some_and(|(_, distance)| *distance <= reach) {
-            break found;
+            break;
         }
-        effort *= 4;
-    };
+        (search.wanted, search.effort) = (4 * search.wanted, 4 * search.effort);
+    }
     (wanted.iter().filter(|(v, _)| found.contains(v)).count(), wanted.len())
 }
 
@@ -267,9 +279,11 @@ fn edges_are_given_while_they_exist() {
     txn.commit().unwrap();
     let given = |view: &dyn Graph, vector: &[f32]| {
         let mut found = HashSet::new();
-        let said = view.nearest(names.edges, vector, (30, 60), &mut |object| match object {
-            IndexedObject::Edge(e) => drop(found.insert(e)),
-            IndexedObject::Vertex(v) => panic!("{v:?} is no edge"),
+        let said = view.nearest(names.edges, &mut NearSearch::new(vector, 30, 60), &mut |object| {
+            match object {
+                IndexedObject::Edge(e) => drop(found.insert(e)),
+                IndexedObject::Vertex(v) => panic!("{v:?} is no edge"),
+            }
         });
         assert_ne!(said.unwrap(), Nearest::Unknown);
         found
@@ -291,4 +305,36 @@ fn edges_are_given_while_they_exist() {
     assert_eq!(found(&after, &gone[..100]), 0);
     assert!(found(&after, left) >= 247);
     assert!(found(&before, &gone[..100]) >= 98);
+}
+
+/// Whoever makes an index can give up while its vectors are linked; nothing is left of it then.
+#[test]
+fn the_making_of_an_index_can_be_given_up() {
+    let settings = Settings { background_interval_ms: 0, ..Settings::default() };
+    let names = names(settings);
+    let mut random = Random(9);
+    let mut txn = names.db.begin().unwrap();
+    // More than are linked between two questions.
+    for _ in 0..3 * 128 * 64 {
+        let v = txn.create_vertex(&[names.label]).unwrap();
+        txn.set_vertex_property(v, names.key, list(&random.vector())).unwrap();
+    }
+    txn.commit().unwrap();
+    let objects = IndexedObjects::Vertices(names.label);
+    let (asked, most) = (Cell::new(0), Cell::new(2));
+    let interrupt = || {
+        asked.set(asked.get() + 1);
+        asked.get() > most.get()
+    };
+    let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
+    let given_up = making.commit_unless(&interrupt);
+    assert!(matches!(given_up, Err(Error::Interrupted)), "{given_up:?}");
+    assert_eq!(named(&names.db, "w"), None);
+    (asked.set(0), most.set(100));
+    let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
+    making.commit_unless(&interrupt).unwrap();
+    let mut names = names;
+    names.index = named(&names.db, "w").unwrap();
+    let (hits, all) = compare(&names, &names.db.snapshot().unwrap(), &mut random);
+    assert!(hits + 1 >= all, "{hits} of {all}");
 }

@@ -30,7 +30,7 @@ use crate::{Found, Shape, link, search};
 pub const BLOCK_SLOTS: usize = 64;
 
 /// Most vectors of a graph.
-const SLOTS_MAX: usize = 1 << 26;
+pub(crate) const SLOTS_MAX: usize = 1 << 26;
 /// Slots of the first slab, as a power of two.
 const FIRST_BITS: u32 = 8;
 /// Bytes of a slab that is not one of the first, about.

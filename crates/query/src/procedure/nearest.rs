@@ -29,9 +29,10 @@ const EFFORT_MAX: usize = 8192;
 /// Vectors that are compared exactly, for each that is wanted: bytes for numbers tell nearly as
 /// much.
 const COMPARED: usize = 3;
-/// So many vectors can be filtered while the effort of a search grows by one. PERF:
-/// crates/db/examples/vector_index.rs.
-const FILTERED: u64 = 250;
+/// So many vectors can be filtered while the effort of a search grows by one, and so many be
+/// compared exactly. PERF: crates/db/examples/vector_index.rs.
+const FILTERED: f64 = 400.0;
+const RANKED: f64 = 12.0;
 /// Effort after which it is known about which share of the vectors passes a filter.
 const EFFORT_PROBE: usize = 48;
 /// More vectors than expected, so that nearly always enough of them pass.
@@ -40,9 +41,38 @@ const SPARE: f64 = 1.3;
 /// Who asks for memory.
 const WHO: &str = "vector search";
 
-/// Condition on a hit, besides being near: says of objects of one kind which fulfil it.
+/// Objects of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Objects<'a> {
+    Vertices(&'a [VertexId]),
+    Edges(&'a [EdgeId]),
+}
+
+impl<'a> From<&'a [VertexId]> for Objects<'a> {
+    fn from(vertices: &'a [VertexId]) -> Self {
+        Self::Vertices(vertices)
+    }
+}
+
+impl<'a> From<&'a [EdgeId]> for Objects<'a> {
+    fn from(edges: &'a [EdgeId]) -> Self {
+        Self::Edges(edges)
+    }
+}
+
+impl Objects<'_> {
+    /// Number of objects.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Vertices(vertices) => vertices.len(),
+            Self::Edges(edges) => edges.len(),
+        }
+    }
+}
+
+/// Condition on a hit, besides being near: says of each of some objects whether it fulfils it.
 pub(super) type Filter<'f> =
-    dyn FnMut(&CallContext<'_>, &[IndexedObject], &mut Vec<bool>) -> Result<(), QueryError> + 'f;
+    dyn FnMut(&CallContext<'_>, Objects<'_>, &mut Vec<bool>) -> Result<(), QueryError> + 'f;
 
 /// A search.
 pub(super) struct Search<'s> {
@@ -151,8 +181,11 @@ impl Search<'_> {
             let more = SPARE * (self.wanted as f64 + 1.0) / (near as f64 + 0.5);
             let all = (given as f64 * more.min(64.0)) as usize;
             effort = least.max(effort + effort / 2).max(all + all / 2);
+            let given_before = given.max(1);
             given = given_of(effort).max(given);
-            if effort > EFFORT_MAX || effort as u64 * FILTERED > of {
+            let share = (near as f64 + 0.5) / given_before as f64;
+            let all_cost = of as f64 * (1.0 / FILTERED + share.min(1.0) / RANKED);
+            if effort > EFFORT_MAX || effort as f64 > all_cost {
                 effort = usize::MAX;
             }
         }
@@ -198,12 +231,24 @@ impl Search<'_> {
         // Hits that the index gave are met once more.
         best.is_doubtful |= !search.given.is_empty();
         match part.objects {
-            IndexedObjects::Vertices(label) => for_each_vertices(call, label, |vertices| {
-                self.rank_vertices(call, part, vertices, best)
-            })?,
-            IndexedObjects::Edges(ty) => {
-                for_each_edges(call, ty, |edges| self.rank_edges(call, part, edges, best))?;
+            IndexedObjects::Vertices(label) => {
+                // Those that pass are ranked together: they may be few.
+                let mut passing = Vec::new();
+                for_each_vertices(call, label, |vertices| {
+                    self.filter(call, vertices)?;
+                    passing.append(vertices);
+                    if passing.len() >= STEP {
+                        self.rank_vertices(call, part, &passing, best)?;
+                        passing.clear();
+                    }
+                    Ok(())
+                })?;
+                self.rank_vertices(call, part, &passing, best)?;
             }
+            IndexedObjects::Edges(ty) => for_each_edges(call, ty, |edges| {
+                self.filter(call, edges)?;
+                self.rank_edges(call, part, edges, best)
+            })?,
         }
         search.reach = f64::INFINITY;
         Ok(())
@@ -228,7 +273,8 @@ impl Search<'_> {
                 call.graph().have_label(&vertices, label, &mut holds)?;
                 let mut holds = holds.iter();
                 vertices.retain(|_| holds.next().copied().unwrap_or(false));
-                self.rank_vertices(call, part, &mut vertices, best)
+                self.filter(call, &mut vertices)?;
+                self.rank_vertices(call, part, &vertices, best)
             }
             IndexedObjects::Edges(_) => {
                 let edge = |object: &IndexedObject| match object {
@@ -236,19 +282,19 @@ impl Search<'_> {
                     IndexedObject::Vertex(_) => None,
                 };
                 let mut edges: Vec<EdgeId> = objects.iter().filter_map(edge).collect();
-                self.rank_edges(call, part, &mut edges, best)
+                self.filter(call, &mut edges)?;
+                self.rank_edges(call, part, &edges, best)
             }
         }
     }
 
     fn rank_vertices(
-        &mut self,
+        &self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        vertices: &mut Vec<VertexId>,
+        vertices: &[VertexId],
         best: &mut Best,
     ) -> Result<(), QueryError> {
-        self.filter(call, vertices, IndexedObject::Vertex)?;
         if vertices.is_empty() {
             return Ok(());
         }
@@ -258,13 +304,12 @@ impl Search<'_> {
     }
 
     fn rank_edges(
-        &mut self,
+        &self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        edges: &mut Vec<EdgeId>,
+        edges: &[EdgeId],
         best: &mut Best,
     ) -> Result<(), QueryError> {
-        self.filter(call, edges, IndexedObject::Edge)?;
         if edges.is_empty() {
             return Ok(());
         }
@@ -274,18 +319,15 @@ impl Search<'_> {
     }
 
     /// Leaves those that pass the filter.
-    fn filter<T: Copy>(
-        &mut self,
-        call: &CallContext<'_>,
-        found: &mut Vec<T>,
-        object: impl Fn(T) -> IndexedObject,
-    ) -> Result<(), QueryError> {
+    fn filter<T>(&mut self, call: &CallContext<'_>, found: &mut Vec<T>) -> Result<(), QueryError>
+    where
+        for<'a> Objects<'a>: From<&'a [T]>,
+    {
         if let Some(filter) = &mut self.filter
             && !found.is_empty()
         {
-            let objects: Vec<IndexedObject> = found.iter().map(|of| object(*of)).collect();
             let mut passes = Vec::new();
-            filter(call, &objects, &mut passes)?;
+            filter(call, Objects::from(&found[..]), &mut passes)?;
             let mut passes = passes.iter();
             found.retain(|_| passes.next().copied().unwrap_or(false));
         }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use telar_graph::view::IndexedObject;
 use telar_graph::{Column, IndexKind, Similarity, Value};
 
 use super::index_query::{self, Hits};
-use super::nearest::{Filter, Search};
+use super::nearest::{Filter, Objects, Search};
 use super::rows::RowSource;
 use super::show::Shown;
 use super::{CallContext, Field, Mode, Procedure, Procedures, Rows, known};
@@ -258,7 +257,7 @@ impl Condition {
     fn keep(
         &self,
         call: &CallContext<'_>,
-        objects: &[IndexedObject],
+        objects: Objects<'_>,
         passes: &mut [bool],
     ) -> Result<(), QueryError> {
         let graph = call.graph();
@@ -266,17 +265,10 @@ impl Condition {
             passes.fill(false);
             return Ok(());
         };
-        let (mut vertices, mut edges) = (Vec::new(), Vec::new());
-        for object in objects {
-            match object {
-                IndexedObject::Vertex(vertex) => vertices.push(*vertex),
-                IndexedObject::Edge(edge) => edges.push(*edge),
-            }
-        }
         let mut column = Column::default();
-        match edges.is_empty() {
-            true => graph.vertex_properties(&vertices, key, &mut column)?,
-            false => graph.edge_properties(&edges, key, &mut column)?,
+        match objects {
+            Objects::Vertices(vertices) => graph.vertex_properties(vertices, key, &mut column)?,
+            Objects::Edges(edges) => graph.edge_properties(edges, key, &mut column)?,
         }
         // PERF: crates/db/examples/vector_index.rs: a filter that few pass is asked of all.
         match (column.ints(), &self.value) {
@@ -364,7 +356,7 @@ impl Procedure for QueryIndex {
         let settings = parts[0].options.as_ref().and_then(|options| options.vector());
         let of = settings.map_or((None, Similarity::Cosine), |s| (s.dimensions, s.similarity));
         let (numbers, vector) = self.vector(query, of)?;
-        let mut passing = |call: &CallContext<'_>, of: &[IndexedObject], out: &mut Vec<bool>| {
+        let mut passing = |call: &CallContext<'_>, of: Objects<'_>, out: &mut Vec<bool>| {
             out.clear();
             out.resize(of.len(), true);
             filter.iter().try_for_each(|condition| condition.keep(call, of, out))

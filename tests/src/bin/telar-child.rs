@@ -10,8 +10,8 @@
 //!  telar-child large DIR KIB                            use it within a memory limit
 //!  telar-child merge DIR SESSIONS DURABILITY SEED       merge relationships until killed
 //!  telar-child merged DIR SESSIONS                      open, verify them, say what is there
-//!  telar-child vectors DIR 1 DURABILITY 0 COUNT         add and change vectors; COUNT 0: until killed
-//!  telar-child near DIR                                 open, verify what is near, say what is there
+//!  telar-child vectors DIR 1 DURABILITY 0 COUNT         write vectors; COUNT 0: until killed
+//!  telar-child near DIR                                 open, verify what is near, say so
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -

@@ -12,8 +12,9 @@
 //! ```
 //!
 //! It is read from its file, if there is one (`near_file.rs`), when it is first asked for; what the
-//! tree has besides waits to be linked. An object that a search gives may have another vector at the snapshot that asks, or none: whoever asks reads the
-//! vectors, and ranks by them. So the graph needs no timestamps.
+//! tree has besides waits to be linked. An object that a search gives may have another vector at the
+//! snapshot that asks, or none: whoever asks reads the vectors, and ranks by them. So the graph
+//! needs no timestamps.
 //!
 //! Invariants
 //! 1. For each entry of the tree, once `is_complete`: its key is in the graph, or it waits, or its
@@ -325,8 +326,8 @@ impl Near {
         Some(found)
     }
 
-    /// The graphs, if they are to be written to their file and nobody is just linking: what is there
-    /// now has its links.
+    /// The graphs, if they are to be written to their file and nobody is just linking: what is
+    /// there now has its links.
     pub(super) fn due_parts(&self) -> Option<Vec<Part>> {
         let _nobody_links = self.linking.try_lock()?;
         let states = self.states.read();

@@ -205,8 +205,9 @@ fn read(file: File, index: &Index, durable: &Durable) -> Result<Vec<Arc<Neighbou
     Ok(graphs)
 }
 
-/// Writes the graphs that have grown enough to their files. The caller holds the lock of checkpoints. What cannot be written is noted, and no error:
-/// the graph is built when the database is opened next.
+/// Writes the graphs that have grown enough to their files. The caller holds the lock of
+/// checkpoints. What cannot be written is noted, and no error: the graph is built when the database
+/// is opened next.
 ///
 /// Cost: a write of each graph that [is due](is_due).
 pub(crate) fn save(indexes: &[Arc<Index>], durable: &Durable) {

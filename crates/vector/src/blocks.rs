@@ -40,7 +40,8 @@ const PAGE_SLABS: usize = 256;
 /// Locks of slots: slots that share one wait for each other.
 const LOCKS: usize = 1024;
 
-const _: () = assert!((1 << FIRST_BITS) % BLOCK_SLOTS == 0, "a block lies in one slab");
+const _: () =
+    assert!((1usize << FIRST_BITS).is_multiple_of(BLOCK_SLOTS), "a block lies in one slab");
 
 type Page = Box<[OnceLock<Slab>]>;
 

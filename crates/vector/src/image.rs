@@ -123,7 +123,7 @@ impl Head {
         let slots = u64::from(self.blocks) * BLOCK_SLOTS as u64;
         let (fixed, stride) = (like.layout.fixed, like.slot_bytes());
         let mut bytes = vec![0; CRC_BYTES + BLOCK_SLOTS * stride];
-        let mut links = vec![Vec::with_capacity(like.layout.room); BLOCK_SLOTS];
+        let mut links = vec![Vec::new(); BLOCK_SLOTS];
         for block in 0..self.blocks {
             input.read_exact(&mut bytes)?;
             let (crc, body) = bytes.split_at(CRC_BYTES);

@@ -330,7 +330,8 @@ fn the_making_of_an_index_can_be_given_up() {
     let given_up = making.commit_unless(&interrupt);
     assert!(matches!(given_up, Err(Error::Interrupted)), "{given_up:?}");
     assert_eq!(named(&names.db, "w"), None);
-    (asked.set(0), most.set(100));
+    asked.set(0);
+    most.set(100);
     let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
     making.commit_unless(&interrupt).unwrap();
     let mut names = names;

@@ -115,6 +115,27 @@ fn nearly_all_of_the_nearest_are_found() {
     }
 }
 
+/// A few hundred vectors in clusters that lie far apart, each tight: no cluster is missed.
+#[test]
+fn clusters_without_a_way_between_them_are_found() {
+    for (seed, count) in [(1, 320), (2, 400), (3, 520), (4, 1200), (5, 2600)] {
+        let mut random = Random(seed);
+        let centres: Vec<Vec<f32>> = (0..9).map(|_| random.vector(512)).collect();
+        let near = |random: &mut Random, at: usize| -> Vec<f32> {
+            centres[at % 9].iter().map(|x| x + 0.3 * random.normal()).collect()
+        };
+        let some = |_| {
+            let at = random.word() as usize;
+            near(&mut random, at)
+        };
+        let vectors: Vec<Vec<f32>> = (0..count).map(some).collect();
+        let neighbours = build(Metric::Cosine, &vectors);
+        let queries: Vec<Vec<f32>> = (0..36).map(|at| near(&mut random, at)).collect();
+        let found = recall(Metric::Cosine, &neighbours, &vectors, &queries, 144);
+        assert!(found >= 0.97, "{count}: {found}");
+    }
+}
+
 /// Vectors without any structure, where near and far differ little.
 #[test]
 fn what_is_unlike_everything_is_found() {

@@ -19,6 +19,7 @@ mod rng;
 pub mod tck;
 mod test_data;
 pub mod unit;
+pub mod vectors;
 
 pub use rng::Rng;
 pub use test_data::{shared, skipped};

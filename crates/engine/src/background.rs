@@ -1,12 +1,12 @@
-//! The background thread: settles idle segments, loads indexes that are used, links vectors, keeps
-//! to the memory limit, looks whether the files are still there, writes checkpoints when the log
+//! The background thread: settles idle segments, loads indexes that are used, links vectors and
+//! writes their graphs, keeps to the memory limit, looks whether the files are still there, writes checkpoints when the log
 //! has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::checkpoint::relief;
+use crate::checkpoint::{relief, save_near};
 use crate::reclaim;
 use crate::shared::Shared;
 
@@ -89,6 +89,7 @@ fn run(shared: &Shared, stop: &Stop, interval: Duration) {
         shared.indexes.load_wanted(shared);
         let is_asked = || *stop.asked.lock().unwrap_or_else(PoisonError::into_inner);
         shared.indexes.link_until(shared, &is_asked, Instant::now() + LINKING);
+        save_near(shared);
         relief::pass(shared);
         check_files(shared);
         reclaim::collect();

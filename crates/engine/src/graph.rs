@@ -25,7 +25,7 @@ use crate::once::OnceIds;
 use crate::role::Role;
 use crate::settings::Settings;
 use crate::store::Store;
-use crate::store::progress::{CheckpointHistory, Progress};
+use crate::store::progress::{CheckpointHistory, NearHistory, Progress};
 use crate::wal::{Durability, Wal};
 
 /// Commits after which the records in memory are looked through.
@@ -73,6 +73,8 @@ pub(crate) struct Durable {
     pub(crate) checkpoint_ts: AtomicU64,
     /// Outcomes of the last checkpoints.
     pub(crate) checkpoints: CheckpointHistory,
+    /// What became of the files of vector indexes.
+    pub(crate) near: NearHistory,
     /// The log that is wanted by others, if any is.
     pub(crate) log_wanted: Mutex<Option<LogWanted>>,
 }

@@ -32,7 +32,7 @@ use crate::schema::build;
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::stop::Stop;
-use crate::store::progress::{CheckpointHistory, Progress, Totals};
+use crate::store::progress::{CheckpointHistory, NearHistory, Progress, Totals};
 use crate::store::{Access, Store, changes, damaged, log_is_lost, wal_path};
 use crate::wal::{Wal, WalError, WalOptions};
 
@@ -100,6 +100,7 @@ pub(crate) fn open(path: &Path, settings: Settings, access: Access) -> Result<Sh
         progress: Mutex::new(progress),
         checkpoint_ts: AtomicU64::new(checkpoint_ts),
         checkpoints: CheckpointHistory::default(),
+        near: NearHistory::default(),
         log_wanted: Mutex::default(),
     });
     Ok(shared)

@@ -9,6 +9,7 @@
 //!    archive/    log files kept for backups, see store/archive.rs
 //!    wal/        write-ahead log, see wal/mod.rs
 //!    store/      LMDB environment with the checkpoint, see checkpoint/mod.rs
+//!    near/       graphs of vector indexes, see index/near_file.rs
 //!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs
 //! ```
 #![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]

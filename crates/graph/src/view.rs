@@ -10,6 +10,7 @@
 //! Beside the reads of [`View`] a graph has [`Counts`](crate::Counts) and names
 //! ([`Schema`](crate::Schema)). Why three traits, and how to implement them: docs/waist.md.
 
+use std::any::Any;
 use std::error::Error;
 use std::ops::{ControlFlow, Range};
 
@@ -62,6 +63,28 @@ pub enum Nearest {
     },
     /// None, or not enough: the caller reads the objects.
     Unknown,
+}
+
+/// A search of a vector index ([`View::nearest`]).
+#[derive(Debug)]
+pub struct NearSearch<'v> {
+    /// The vector that is sought.
+    pub vector: &'v [f32],
+    /// Number of vectors whose objects are to be given.
+    pub wanted: usize,
+    /// Vectors that are kept in sight to find them: the more, the more of the nearest are found.
+    pub effort: usize,
+    /// State of a search that was asked before, which the graph knows: it goes on from there, with
+    /// `wanted` and `effort` that have grown, and gives only objects that it has not given.
+    pub state: Option<Box<dyn Any + Send>>,
+}
+
+impl<'v> NearSearch<'v> {
+    /// A search that begins.
+    #[must_use]
+    pub fn new(vector: &'v [f32], wanted: usize, effort: usize) -> Self {
+        Self { vector, wanted, effort, state: None }
+    }
 }
 
 /// Neighbours as they lie in storage, in its width.
@@ -328,17 +351,18 @@ pub trait View {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 
-    /// Calls `f` with objects of a vector index that may be near `vector`, in no order, some of
-    /// them more than once: those of the nearest vectors, and others. Their number, and how many
-    /// vectors are kept in sight to find them, are the two of `how`. An edge exists in this view; a
-    /// vertex may not, or lack the label, and the vector of either may be another one, or none: the
-    /// caller reads them, and ranks by that. `f` must not read the graph. A graph that keeps no
+    /// Calls `f` with objects of a vector index that may be near a vector, in no order, some of
+    /// them more than once: those of the nearest vectors, and others. An edge exists in this view;
+    /// a vertex may not, or lack the label, and the vector of either may be another one, or none:
+    /// the caller reads them, and ranks by that. `f` must not read the graph. A graph that keeps no
     /// such index says [`IndexUnavailable`].
+    ///
+    /// Cost: some twenty vectors are compared for each of the `effort`, in memory of a byte a
+    /// number; when the search goes on, for each by which the effort has grown.
     fn nearest(
         &self,
         index: IndexId,
-        _vector: &[f32],
-        _how: (usize, usize),
+        _search: &mut NearSearch<'_>,
         _f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
         Err(crate::IndexUnavailable::WrongKind(index).into())

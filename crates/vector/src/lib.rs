@@ -1,11 +1,12 @@
 //! Nearest neighbours of vectors, approximately and quickly.
 //!
 //! ```text
-//!  Neighbours ─► blocks of 64 slots, a slot for each vector          blocks.rs
-//!                  record   scale f32 · square f32 · a byte a number   record.rs
-//!                  key      what the caller knows the vector by
+//!  Neighbours ─► slots, one for each vector, in slabs         blocks.rs memory.rs
+//!                  record   a byte a number · scale f32 · square f32 · key: what the caller
+//!                           knows the vector by                        record.rs
 //!                  links    slots of vectors that are near, and of some that lie in other
 //!                           directions
+//!  image       slots as bytes of a file                                image.rs
 //!  search      from landmarks, always on from the nearest vector whose links were not looked at
 //!                                                                     search.rs
 //!  adding      search for the new vector, choose links among what was met, link back
@@ -29,12 +30,15 @@
 //! beside an addition finds the new vector, or does not.
 
 mod blocks;
+mod image;
 mod link;
+mod memory;
 mod record;
 mod search;
 mod sums;
 
 pub use blocks::{BLOCK_SLOTS, Neighbours};
+pub use image::ImageError;
 pub use record::Metric;
 pub use search::{Found, Scratch};
 

@@ -8,12 +8,13 @@ use crate::search::{self, Met, Scratch};
 /// the greater, the longer the links that stay (DiskANN, section 2.3).
 const ALPHA: f32 = 1.2;
 
-/// Links a slot whose block is in the directory.
+/// Links a slot that is there.
 pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
-    let Some(place) = neighbours.place(slot) else { return };
-    scratch.sought.set_record(place.record());
-    search::run(neighbours, neighbours.shape.effort as usize, scratch, Some(slot));
-    if scratch.near.iter().any(|met| met.key() == place.key()) {
+    let Some(place) = neighbours.slot(slot) else { return };
+    scratch.sought.set_record(place.record);
+    search::run(neighbours, neighbours.shape.effort as usize, scratch, Some(slot), false);
+    let is_same = |met: &Met| neighbours.slot(met.slot()).is_some_and(|s| s.key() == place.key());
+    if scratch.near.iter().any(is_same) {
         return;
     }
     let mut candidates = std::mem::take(&mut scratch.expanded);
@@ -21,7 +22,7 @@ pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
     let links = choose(neighbours, &mut candidates, scratch);
     scratch.expanded = candidates;
     {
-        let _held = place.block.linking.lock();
+        let _held = neighbours.lock(slot);
         // Others may have linked back meanwhile: those links stay.
         let there: Vec<u32> = place.links().filter(|link| !links.contains(link)).collect();
         let mut all = links.clone();
@@ -33,18 +34,27 @@ pub(crate) fn add(neighbours: &Neighbours, slot: u32, scratch: &mut Scratch) {
     }
 }
 
+/// Sets the links of a slot that an image has.
+pub(crate) fn restore(neighbours: &Neighbours, slot: u32, links: &[u32]) {
+    let _held = neighbours.lock(slot);
+    if let Some(place) = neighbours.slot(slot) {
+        place.set_links(links);
+    }
+}
+
 /// Chooses links among candidates (RobustPrune, DiskANN algorithm 2).
 fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scratch) -> Vec<u32> {
-    candidates.sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot.cmp(&b.slot)));
-    candidates.dedup_by_key(|met| met.slot);
+    candidates
+        .sort_unstable_by(|a, b| a.distance.total_cmp(&b.distance).then(a.slot().cmp(&b.slot())));
+    candidates.dedup_by_key(|met| met.slot());
     let degree = neighbours.shape.degree as usize;
     let mut links = Vec::with_capacity(degree);
     for met in candidates.iter() {
         if links.len() == degree {
             break;
         }
-        let Some(place) = neighbours.place(met.slot) else { continue };
-        let record = place.record();
+        let Some(place) = neighbours.slot(met.slot()) else { continue };
+        let record = place.record;
         let is_covered = |chosen: &Sought| ALPHA * chosen.distance(record) < met.distance;
         if scratch.chosen[..links.len()].iter().any(is_covered) {
             continue;
@@ -53,22 +63,22 @@ fn choose(neighbours: &Neighbours, candidates: &mut Vec<Met>, scratch: &mut Scra
             scratch.chosen.push(Sought::default());
         }
         scratch.chosen[links.len()].set_record(record);
-        links.push(met.slot);
+        links.push(met.slot());
     }
     links
 }
 
 /// Links `from` to `to`, and chooses among its links if they are too many.
 fn link_back(neighbours: &Neighbours, from: u32, to: u32, scratch: &mut Scratch) {
-    let Some(place) = neighbours.place(from) else { return };
-    let _held = place.block.linking.lock();
+    let Some(place) = neighbours.slot(from) else { return };
+    let _held = neighbours.lock(from);
     if place.links().any(|link| link == to) || place.push_link(to) {
         return;
     }
-    scratch.sought.set_record(place.record());
+    scratch.sought.set_record(place.record);
     let distance = |slot: u32| {
-        let to = neighbours.place(slot)?;
-        Some(Met::new(slot, scratch.sought.distance(to.record())))
+        let to = neighbours.slot(slot)?;
+        Some(Met::new(slot, scratch.sought.distance(to.record)))
     };
     let mut candidates: Vec<Met> = place.links().chain([to]).filter_map(distance).collect();
     let links = choose(neighbours, &mut candidates, scratch);

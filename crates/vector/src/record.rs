@@ -1,11 +1,12 @@
 //! Vectors of one byte a number.
 //!
 //! ```text
-//!  record   scale f32 · square f32 · codes: a byte a number, padded with zeros to 32
+//!  record   codes: a byte a number, padded with zeros to 32 · scale f32 · square f32 · key u64
 //! ```
 //!
 //! A number is its code times the scale of its vector, whose greatest number has the code 127.
-//! `square` is the sum of the squares of all numbers, as decoded. Numbers are little-endian.
+//! `square` is the sum of the squares of all numbers, as decoded; the key is what the caller knows
+//! the vector by. Numbers are little-endian. Files have records as they are here (`image.rs`).
 //! Invariant: the greatest error of a number is half a scale, a 254th of the greatest number.
 
 use crate::sums::{self, LANES};
@@ -44,38 +45,56 @@ impl Metric {
     }
 }
 
-const HEAD: usize = 8;
+/// Bytes behind the codes: scale, square and key.
+pub(crate) const HEAD: usize = 16;
 const CODE_MAX: f32 = 127.0;
 /// Greatest number of a vector that is sought: sums of 4,096 products fit 32 bits.
 const SOUGHT_MAX: f32 = 2047.0;
 
-/// Bytes of a record of so many numbers.
-pub(crate) fn stride(dimensions: usize) -> usize {
-    HEAD + dimensions.next_multiple_of(LANES)
+/// Bytes of the codes of so many numbers.
+pub(crate) fn codes(dimensions: usize) -> usize {
+    dimensions.next_multiple_of(LANES)
+}
+
+/// The codes and the head of a record.
+#[inline]
+fn parts(record: &[u8]) -> (&[u8], &[u8; HEAD]) {
+    let parts = record.split_last_chunk::<HEAD>();
+    parts.expect("INVARIANT: a record has a head")
+}
+
+/// The key of a record.
+#[inline]
+pub(crate) fn key(record: &[u8]) -> u64 {
+    let [.., a, b, c, d, e, f, g, h] = *parts(record).1;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
 fn greatest(vector: &[f32]) -> f32 {
     vector.iter().fold(0.0, |greatest, x| x.abs().max(greatest))
 }
 
-/// Writes the record of a vector. `out` is as long as a record, all zeros.
-pub(crate) fn encode(metric: Metric, vector: &[f32], out: &mut [u8]) {
+/// Writes the record of a vector with a key. `out` is as long as a record, all zeros.
+pub(crate) fn encode(metric: Metric, (key, vector): (u64, &[f32]), out: &mut [u8]) {
     let factor = metric.factor(vector);
     let scale = greatest(vector) * factor / CODE_MAX;
     // Zeros, or next to it.
     let per = if scale.is_normal() { factor / scale } else { 0.0 };
     let mut square = 0u64;
-    for (code, x) in out[HEAD..].iter_mut().zip(vector) {
+    let (codes, head) = out.split_at_mut(out.len() - HEAD);
+    for (code, x) in codes.iter_mut().zip(vector) {
         let number = (x * per).round().clamp(-CODE_MAX, CODE_MAX) as i8;
         square += u64::from(number.unsigned_abs()) * u64::from(number.unsigned_abs());
         *code = number.cast_unsigned();
     }
-    out[..4].copy_from_slice(&scale.to_le_bytes());
-    out[4..HEAD].copy_from_slice(&(scale * scale * square as f32).to_le_bytes());
+    head[..4].copy_from_slice(&scale.to_le_bytes());
+    head[4..8].copy_from_slice(&(scale * scale * square as f32).to_le_bytes());
+    head[8..].copy_from_slice(&key.to_le_bytes());
 }
 
-fn float(record: &[u8], at: usize) -> f32 {
-    f32::from_le_bytes([record[at], record[at + 1], record[at + 2], record[at + 3]])
+#[inline]
+fn float(head: &[u8; HEAD], at: usize) -> f32 {
+    f32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]])
 }
 
 /// A vector whose distances from records are asked for.
@@ -102,17 +121,19 @@ impl Sought {
 
     /// Becomes the vector of a record.
     pub(crate) fn set_record(&mut self, record: &[u8]) {
-        (self.scale, self.square) = (float(record, 0), float(record, 4));
+        let (codes, head) = parts(record);
+        (self.scale, self.square) = (float(head, 0), float(head, 4));
         self.numbers.clear();
-        self.numbers.extend(record[HEAD..].iter().map(|code| i16::from(code.cast_signed())));
+        self.numbers.extend(codes.iter().map(|code| i16::from(code.cast_signed())));
     }
 
     /// The square of the distance from a record.
     #[inline]
     pub(crate) fn distance(&self, record: &[u8]) -> f32 {
-        let product = sums::product(&self.numbers, &record[HEAD..]) as f32;
-        let both = self.square + float(record, 4);
-        let distance = both - 2.0 * self.scale * float(record, 0) * product;
+        let (codes, head) = parts(record);
+        let product = sums::product(&self.numbers, codes) as f32;
+        let both = self.square + float(head, 4);
+        let distance = both - 2.0 * self.scale * float(head, 0) * product;
         // Of numbers so great that their squares are not finite, none is near.
         if distance.is_nan() { f32::MAX } else { distance.clamp(0.0, f32::MAX) }
     }
@@ -125,8 +146,9 @@ mod tests {
     use super::*;
 
     fn record(metric: Metric, vector: &[f32]) -> Vec<u8> {
-        let mut record = vec![0; stride(vector.len())];
-        encode(metric, vector, &mut record);
+        let mut record = vec![0; codes(vector.len()) + HEAD];
+        encode(metric, (7 << 40, vector), &mut record);
+        assert_eq!(key(&record), 7 << 40);
         record
     }
 

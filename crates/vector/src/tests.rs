@@ -3,10 +3,10 @@
 use std::collections::HashSet;
 use std::thread;
 
-use crate::{BLOCK_SLOTS, Metric, Neighbours, Scratch, Shape};
+use crate::{BLOCK_SLOTS, Found, Metric, Neighbours, Scratch, Shape};
 
 /// Numbers that look random (SplitMix64).
-pub(crate) struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     pub(crate) fn word(&mut self) -> u64 {
@@ -41,7 +41,7 @@ fn exact(metric: Metric, a: &[f32], b: &[f32]) -> f64 {
     }
 }
 
-fn build(metric: Metric, vectors: &[Vec<f32>]) -> Neighbours {
+pub(crate) fn build(metric: Metric, vectors: &[Vec<f32>]) -> Neighbours {
     let neighbours = Neighbours::new(metric, vectors[0].len(), Shape::default());
     let mut scratch = Scratch::default();
     for (block, vectors) in vectors.chunks(BLOCK_SLOTS).enumerate() {
@@ -115,6 +115,27 @@ fn nearly_all_of_the_nearest_are_found() {
     }
 }
 
+/// A few hundred vectors in clusters that lie far apart, each tight: no cluster is missed.
+#[test]
+fn clusters_without_a_way_between_them_are_found() {
+    for (seed, count) in [(1, 320), (2, 400), (3, 520), (4, 1200), (5, 2600)] {
+        let mut random = Random(seed);
+        let centres: Vec<Vec<f32>> = (0..9).map(|_| random.vector(512)).collect();
+        let near = |random: &mut Random, at: usize| -> Vec<f32> {
+            centres[at % 9].iter().map(|x| x + 0.3 * random.normal()).collect()
+        };
+        let some = |_| {
+            let at = random.word() as usize;
+            near(&mut random, at)
+        };
+        let vectors: Vec<Vec<f32>> = (0..count).map(some).collect();
+        let neighbours = build(Metric::Cosine, &vectors);
+        let queries: Vec<Vec<f32>> = (0..36).map(|at| near(&mut random, at)).collect();
+        let found = recall(Metric::Cosine, &neighbours, &vectors, &queries, 144);
+        assert!(found >= 0.97, "{count}: {found}");
+    }
+}
+
 /// Vectors without any structure, where near and far differ little.
 #[test]
 fn what_is_unlike_everything_is_found() {
@@ -132,6 +153,35 @@ fn what_is_unlike_everything_is_found() {
     };
     let found = (0..vectors.len()).step_by(16).filter(itself).count();
     assert!(found >= 250, "{found} of 256");
+}
+
+/// A search that goes on finds what one with more effort finds, and gives nothing twice.
+#[test]
+fn a_search_goes_on_where_it_stopped() {
+    let mut random = Random(23);
+    let vectors = clustered(&mut random, 5120, 24, false);
+    let neighbours = build(Metric::Euclidean, &vectors);
+    let (mut one, mut other) = (Scratch::default(), Scratch::default());
+    let (mut hits, mut all) = (0, 0);
+    for query in vectors.iter().step_by(101) {
+        let mut given: Vec<u64> =
+            neighbours.begin(query, 20, &mut one).take(10).map(|found| found.key).collect();
+        assert_eq!(given.len(), 10);
+        for effort in [20, 35, 200, 1000] {
+            let wanted = effort / 2;
+            let found: Vec<Found> = neighbours.go_on(effort, &mut one).take(wanted).collect();
+            assert!(found.is_sorted_by(|a, b| a.distance <= b.distance));
+            for found in &found {
+                assert_ne!(found.is_new, given.contains(&found.key), "{effort}");
+            }
+            given.extend(found.iter().filter(|found| found.is_new).map(|found| found.key));
+            let expected: Vec<u64> =
+                neighbours.search(query, effort, &mut other).take(wanted).map(|f| f.key).collect();
+            hits += expected.iter().filter(|key| given.contains(key)).count();
+            all += expected.len();
+        }
+    }
+    assert!(hits as f64 >= 0.99 * all as f64, "{hits} of {all}");
 }
 
 #[test]

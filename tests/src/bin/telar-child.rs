@@ -10,6 +10,8 @@
 //!  telar-child large DIR KIB                            use it within a memory limit
 //!  telar-child merge DIR SESSIONS DURABILITY SEED       merge relationships until killed
 //!  telar-child merged DIR SESSIONS                      open, verify them, say what is there
+//!  telar-child vectors DIR 1 DURABILITY 0 COUNT         write vectors; COUNT 0: until killed
+//!  telar-child near DIR                                 open, verify what is near, say so
 //!  telar-child hold DIR                                 open and wait for standard input to end
 //!  telar-child backups DIR THREADS DURABILITY SEED INTO work, and back up into INTO/0, INTO/1, ...
 //!  telar-child backup DIR INTO DURABILITY SINCE         one backup, since another one or -
@@ -237,6 +239,21 @@ fn main() -> ExitCode {
                 let done: Vec<String> = done.iter().map(ToString::to_string).collect();
                 say(&format!("state {}", done.join(" ")));
             }
+            Err(e) => {
+                say(&format!("wrong {e}"));
+                return ExitCode::from(5);
+            }
+        },
+        "vectors" => {
+            let acknowledge = |n| say(&format!("ack 0 {n}"));
+            if let Err(e) = telar_tests::vectors::work(&db, number(6), acknowledge) {
+                say(&format!("failed {e}"));
+                return ExitCode::from(4);
+            }
+            say_hits();
+        }
+        "near" => match telar_tests::vectors::verify(&db) {
+            Ok([last, read, refused]) => say(&format!("state {last} {read} {refused}")),
             Err(e) => {
                 say(&format!("wrong {e}"));
                 return ExitCode::from(5);

@@ -31,7 +31,7 @@ use crate::failpoint;
 use crate::format::subject::is_history;
 use crate::format::{KEY_BYTES, Kind, crc_of, key, seal};
 use crate::graph::Durable;
-use crate::index::{self, Index};
+use crate::index::{self, Index, near_file};
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
 use crate::store::progress::{Progress, Totals};
@@ -51,6 +51,8 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let at = registration.read_ts;
     shared.check_stored()?;
     if at == progress.last && !progress.outdated && shared.history.is_stored() {
+        // Vectors are linked when nothing is committed, too.
+        put_near(shared, durable);
         return Ok(at);
     }
     if shared.history.is_kept() {
@@ -63,10 +65,26 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
         drop(registration);
         failpoint!("checkpoint::before_truncate");
         cut_log(shared, durable, at)?;
+        put_near(shared, durable);
         Ok(at)
     });
     durable.checkpoints.note(&done, begun);
     done
+}
+
+fn put_near(shared: &Shared, durable: &Durable) {
+    let indexes = shared.indexes.all();
+    near_file::save(&indexes, durable);
+    near_file::tidy(&indexes, durable);
+}
+
+/// Writes the graphs of vector indexes that have grown, unless a checkpoint is being made.
+pub(crate) fn save_near(shared: &Shared) {
+    if let Some(durable) = &shared.durable
+        && let Some(_no_checkpoint) = durable.progress.try_lock()
+    {
+        near_file::save(&shared.indexes.all(), durable);
+    }
 }
 
 /// Starts a new log file and lets go of those that only have records up to the checkpoint at `at`;

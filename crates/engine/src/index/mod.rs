@@ -13,7 +13,7 @@
 //!  read      ranges of keys                                    read.rs
 //!  past      copies for snapshots of the past                  past.rs
 //!  totals    documents and terms of a full-text index       totals.rs
-//!  near      neighbours of the vectors of a vector index    near.rs
+//!  near      neighbours of the vectors of a vector index    near.rs near_file.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
 //!  cold      reads of an index that is not in memory           cold.rs replayed.rs
@@ -54,6 +54,7 @@ pub(crate) mod kind;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
 pub(crate) mod near;
+pub(crate) mod near_file;
 pub(crate) mod page;
 mod partition;
 pub(crate) mod past;
@@ -631,3 +632,7 @@ mod load_tests;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
 mod near_tests;
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+mod near_file_tests;

@@ -11,9 +11,10 @@
 //!         └► every object that waits
 //! ```
 //!
-//! It is kept in memory only, and made of the tree when it is first asked for. An object that a
-//! search gives may have another vector at the snapshot that asks, or none: whoever asks reads the
-//! vectors, and ranks by them. So the graph needs no timestamps.
+//! It is read from its file, if there is one (`near_file.rs`), when it is first asked for; what the
+//! tree has besides waits to be linked. An object that a search gives may have another vector at the
+//! snapshot that asks, or none: whoever asks reads the vectors, and ranks by them. So the graph
+//! needs no timestamps.
 //!
 //! Invariants
 //! 1. For each entry of the tree, once `is_complete`: its key is in the graph, or it waits, or its
@@ -25,6 +26,7 @@
 //! 3. Nothing is taken out of the graph. When half of it is of no use, another one is made beside
 //!    it, and takes its place.
 
+use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,14 +36,18 @@ use std::time::Instant;
 use crossbeam_epoch as epoch;
 use parking_lot::{Mutex, RwLock};
 use telar_graph::PropertyKeyId;
-use telar_vector::{BLOCK_SLOTS, Neighbours, Scratch};
+use telar_graph::view::NearSearch;
+use telar_vector::{BLOCK_SLOTS, Found, Neighbours, Scratch};
 
 use super::change::Change;
 use super::key::{Item, SortKey};
 use super::kind::vector::{key_of, parts_of};
+use super::near_file::{self, Part};
 use super::source::{NOW, Source};
 use super::{Entries, Index, IndexTarget};
+use crate::error::Error;
 use crate::graph::Graph;
+use crate::stop::Stop;
 
 /// So many numbers of vectors are compared one by one, without a graph; each vector costs some more
 /// to read.
@@ -54,12 +60,16 @@ const USUAL_DIMENSIONS: u16 = 512;
 const WAITING_MAX: usize = 256;
 /// With so many, a commit waits for its turn to link.
 const WAITING_LIMIT: usize = 8192;
-/// With so many, it is quicker to read the vectors of all objects in their order.
+/// With so many, and such a share of what is linked, it is quicker to read the vectors of all
+/// objects in their order.
 const WAITING_READ_MAX: usize = 1 << 14;
-/// Blocks that a commit links at least.
-const COMMIT_BLOCKS: usize = 4;
+const WAITING_READ_SHARE: usize = 8;
+/// Blocks that a commit links at least: some 40 ms of work.
+const COMMIT_BLOCKS: usize = 1;
 /// Blocks that are linked before somebody looks whether to go on.
 const STEP_BLOCKS: usize = 8;
+/// Blocks that are linked, by several threads, before the making of an index can be given up.
+const PREPARED_BLOCKS: usize = 128;
 /// So many blocks are added by several threads.
 const PARALLEL_BLOCKS: usize = 64;
 /// Slots beside those in use before a graph is made anew.
@@ -90,6 +100,8 @@ struct State {
     waiting: Vec<Waiting>,
     /// Objects whose vectors changed before they were linked, and when that was known.
     changed: Vec<(u64, Item<3>)>,
+    /// Slots that are in the file.
+    saved: usize,
 }
 
 impl State {
@@ -132,7 +144,7 @@ pub(crate) struct Near {
     /// Held to read the tree, and to link.
     linking: Mutex<()>,
     /// Memory of searches that have ended.
-    scratches: Mutex<Vec<Scratch>>,
+    scratches: Arc<Mutex<Vec<Scratch>>>,
 }
 
 /// The findings of a search.
@@ -146,6 +158,47 @@ pub(crate) struct FoundNear {
     pub(crate) reach: f32,
     /// Number of vectors, about.
     pub(crate) of: u64,
+}
+
+/// A search that may go on: what was added to the graph meanwhile may be found, too, and what its
+/// snapshot sees was in the graph, or given, when it began.
+#[derive(Debug)]
+struct SearchState {
+    graph: Arc<Neighbours>,
+    scratch: Scratch,
+    /// Where the scratch came from.
+    scratches: Arc<Mutex<Vec<Scratch>>>,
+}
+
+impl Drop for SearchState {
+    fn drop(&mut self) {
+        self.scratches.lock().push(std::mem::take(&mut self.scratch));
+    }
+}
+
+impl SearchState {
+    fn begin(&mut self, vector: &[f32], wanted: usize, effort: usize) -> FoundNear {
+        let (graph, scratch) = (&self.graph, &mut self.scratch);
+        Self::collect(graph, wanted, graph.begin(vector, effort, scratch))
+    }
+
+    fn go_on(&mut self, wanted: usize, effort: usize) -> FoundNear {
+        let (graph, scratch) = (&self.graph, &mut self.scratch);
+        Self::collect(graph, wanted, graph.go_on(effort, scratch))
+    }
+
+    fn collect(graph: &Neighbours, wanted: usize, near: impl Iterator<Item = Found>) -> FoundNear {
+        let (mut keys, mut seen, mut last) = (Vec::new(), 0, 0.0);
+        for found in near.take(wanted) {
+            if found.is_new {
+                keys.push(key_of(graph.dimensions() as u16, found.key));
+            }
+            seen += 1;
+            last = found.distance;
+        }
+        let reach = if seen >= wanted { last } else { f32::INFINITY };
+        FoundNear { keys, items: Vec::new(), reach, of: graph.len() as u64 }
+    }
 }
 
 /// True if so many entries are compared one by one.
@@ -179,21 +232,43 @@ impl Near {
         self.states.read().now.is_some()
     }
 
-    /// Reads the tree, unless that was done.
-    pub(crate) fn begin(&self, index: &Index) {
+    /// Reads file and tree, unless that was done.
+    pub(crate) fn begin(&self, index: &Index, graph: &Graph) {
         if self.is_begun() {
             return;
         }
         let _one_at_a_time = self.linking.lock();
         if !self.is_begun() {
-            self.states.write().now = Some(State::default());
-            self.read_tree(index, |states| states.now.as_mut());
+            let graphs = near_file::load(index, graph);
+            let saved = graphs.iter().map(|graph| graph.len()).sum();
+            let state = State { graphs: graphs.clone(), saved, ..State::default() };
+            self.states.write().now = Some(state);
+            self.read_tree(index, &graphs, |states| states.now.as_mut());
         }
     }
 
-    fn read_tree(&self, index: &Index, of: impl Fn(&mut States) -> Option<&mut State>) {
+    /// Lets the entries of the tree wait whose vectors are in none of the graphs.
+    fn read_tree(
+        &self,
+        index: &Index,
+        graphs: &[Arc<Neighbours>],
+        of: impl Fn(&mut States) -> Option<&mut State>,
+    ) {
+        let slots = graphs.iter().map(|graph| graph.len()).sum();
+        let hasher = foldhash::fast::RandomState::default();
+        let mut linked: HashSet<SortKey, _> = HashSet::with_capacity_and_hasher(slots, hasher);
+        for graph in graphs {
+            let dimensions = graph.dimensions() as u16;
+            graph.for_each_key(|key| {
+                linked.insert(key_of(dimensions, key));
+            });
+        }
         let mut waiting = Vec::new();
-        index.for_each_item(|key, item| waiting.push(Waiting::new(key, item)));
+        index.for_each_item(|key, item| {
+            if !linked.contains(key) {
+                waiting.push(Waiting::new(key, item));
+            }
+        });
         let mut states = self.states.write();
         if let Some(state) = of(&mut states) {
             // Behind what was noted meanwhile: both may be there, which does no harm.
@@ -203,51 +278,87 @@ impl Near {
         }
     }
 
-    /// Makes the graph of an index that was built, if it is to have one.
-    pub(crate) fn prepare(&self, index: &Index, graph: &Graph) {
+    /// Makes the graph of an index that was built, if it is to have one, unless it is given up.
+    pub(crate) fn prepare(
+        &self,
+        index: &Index,
+        graph: &Graph,
+        stop: &Stop<'_>,
+    ) -> Result<(), Error> {
         let vectors = index.definition.vectors();
         if vectors.is_some_and(|of| !are_few(index.len(), of.dimensions)) {
-            self.begin(index);
-            while self.link(index, graph, usize::MAX) {}
+            self.begin(index, graph);
+            while self.link(index, graph, PREPARED_BLOCKS) {
+                stop.check()?;
+            }
         }
+        Ok(())
     }
 
-    /// So many of the vectors near one, found with some effort; `None` if it is better to read all.
-    pub(crate) fn find(
-        &self,
-        vector: &[f32],
-        (wanted, effort): (usize, usize),
-    ) -> Option<FoundNear> {
+    /// Vectors that are near one, as many as are wanted, those that the search has given before
+    /// left out; `None` if it is better to read all.
+    pub(crate) fn find(&self, search: &mut NearSearch<'_>) -> Option<FoundNear> {
+        let wanted = search.wanted;
+        let effort = search.effort.max(wanted);
+        if let Some(before) = &mut search.state {
+            let before = before.downcast_mut::<SearchState>()?;
+            return Some(before.go_on(wanted, effort));
+        }
         let states = self.states.read();
         let state = states.now.as_ref().filter(|state| state.is_complete)?;
-        if state.waiting.len() > WAITING_READ_MAX {
+        let read_max = WAITING_READ_MAX.max(state.slots() as usize / WAITING_READ_SHARE);
+        if state.waiting.len() > read_max {
             return None;
         }
         let changed = state.changed.iter().map(|(_, item)| *item);
         let items = state.waiting.iter().map(|waiting| waiting.item).chain(changed).collect();
-        let graph = state.graph(vector.len()).cloned();
+        let graph = state.graph(search.vector.len()).cloned();
         drop(states);
-        let of = graph.as_ref().map_or(0, |graph| graph.len() as u64);
-        let mut found = FoundNear { keys: Vec::new(), items, reach: f32::INFINITY, of };
-        if let Some(graph) = graph {
-            let mut scratch = self.scratches.lock().pop().unwrap_or_default();
-            let mut last = 0.0;
-            for near in graph.search(vector, effort.max(wanted), &mut scratch).take(wanted) {
-                found.keys.push(key_of(vector.len() as u16, near.key));
-                last = near.distance;
-            }
-            if found.keys.len() >= wanted {
-                found.reach = last;
-            }
-            self.scratches.lock().push(scratch);
-        }
+        let Some(graph) = graph else {
+            return Some(FoundNear { keys: Vec::new(), items, reach: f32::INFINITY, of: 0 });
+        };
+        let scratches = Arc::clone(&self.scratches);
+        let scratch = scratches.lock().pop().unwrap_or_default();
+        let mut state = SearchState { graph, scratch, scratches };
+        let mut found = state.begin(search.vector, wanted, effort);
+        found.items = items;
+        search.state = Some(Box::new(state));
         Some(found)
+    }
+
+    /// The graphs, if they are to be written to their file and nobody is just linking: what is
+    /// there now has its links.
+    pub(super) fn due_parts(&self) -> Option<Vec<Part>> {
+        let _nobody_links = self.linking.try_lock()?;
+        let states = self.states.read();
+        let state = states.now.as_ref().filter(|state| state.is_complete)?;
+        if states.next.is_some() || !near_file::is_due(state.slots() as usize, state.saved) {
+            return None;
+        }
+        Some(state.graphs.iter().map(|graph| (Arc::clone(graph), graph.len())).collect())
+    }
+
+    /// Notes that these were written.
+    pub(super) fn note_saved(&self, parts: &[Part]) {
+        let mut states = self.states.write();
+        let first = parts.first();
+        if let (Some(state), Some((written, _))) = (&mut states.now, first)
+            && state.graphs.first().is_some_and(|graph| Arc::ptr_eq(graph, written))
+        {
+            state.saved = parts.iter().map(|(_, slots)| slots).sum();
+        }
     }
 
     /// Heap bytes.
     pub(crate) fn bytes(&self) -> usize {
         let states = self.states.read();
         [&states.now, &states.next].into_iter().flatten().map(State::bytes).sum()
+    }
+
+    /// Number of vectors that are linked.
+    #[cfg(test)]
+    pub(super) fn slots(&self) -> u64 {
+        self.states.read().now.as_ref().map_or(0, State::slots)
     }
 
     /// True if so many entries wait that a commit links some.
@@ -369,7 +480,8 @@ impl Near {
             return add(blocks);
         }
         // The first ones are what all others are found by.
-        let (first, rest) = blocks.split_at(PARALLEL_BLOCKS / 2);
+        let there = neighbours.len() / BLOCK_SLOTS;
+        let (first, rest) = blocks.split_at((PARALLEL_BLOCKS / 2).saturating_sub(there));
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let part = rest.len().div_ceil(threads).max(1);
         add(first)
@@ -426,7 +538,7 @@ impl Near {
         let _one_at_a_time = self.linking.lock();
         if self.is_begun() {
             self.states.write().next = Some(State::default());
-            self.read_tree(index, |states| states.next.as_mut());
+            self.read_tree(index, &[], |states| states.next.as_mut());
         }
     }
 }

@@ -1,20 +1,22 @@
 //! Vectors that are near, at every snapshot, while they come, change and go. Graphs are made of few
 //! vectors here (`near.rs`).
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::update::IndexedObjects;
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     EdgeId, EdgeTypeId, Graph, IndexId, IndexKind, IndexOptions, IndexSettings, LabelId,
     PropertyKeyId, Similarity, Update, Value, VectorSettings, VertexId,
 };
 
 use crate::catalog::EdgeTypeOptions;
-use crate::{Engine, Settings, Snapshot};
+use crate::{Engine, Error, Settings, Snapshot, Transaction};
 
-const DIMENSIONS: usize = 8;
+pub(super) const DIMENSIONS: usize = 8;
 
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn word(&mut self) -> u64 {
@@ -29,52 +31,82 @@ impl Random {
         (self.word() % bound as u64) as usize
     }
 
-    fn vector(&mut self) -> Vec<f32> {
+    pub(super) fn vector(&mut self) -> Vec<f32> {
         (0..DIMENSIONS).map(|_| (self.word() >> 40) as f32 / (1u64 << 23) as f32 - 1.0).collect()
     }
 }
 
-struct Names {
-    db: Engine,
-    label: LabelId,
+pub(super) struct Names {
+    pub(super) db: Engine,
+    pub(super) label: LabelId,
     ty: EdgeTypeId,
-    key: PropertyKeyId,
-    index: IndexId,
+    pub(super) key: PropertyKeyId,
+    pub(super) index: IndexId,
     edges: IndexId,
 }
 
-fn list(vector: &[f32]) -> Value {
+pub(super) fn list(vector: &[f32]) -> Value {
     Value::list(vector.iter().map(|x| f64::from(*x)))
 }
 
 fn names(settings: Settings) -> Names {
-    let db = Engine::in_memory(settings).unwrap();
+    names_of(Engine::in_memory(settings).unwrap())
+}
+
+/// The index with a name.
+pub(super) fn named(db: &Engine, name: &str) -> Option<IndexId> {
+    db.indexes().into_iter().find(|info| info.name == name).map(|info| info.id)
+}
+
+/// Makes a vector index for vectors of so many numbers, unless there is one.
+pub(super) fn make(
+    db: &Engine,
+    name: &str,
+    objects: IndexedObjects,
+    key: PropertyKeyId,
+    dimensions: usize,
+) -> IndexId {
+    if let Some(id) = named(db, name) {
+        return id;
+    }
+    begin_making(db, name, objects, key, dimensions).commit().unwrap();
+    named(db, name).unwrap()
+}
+
+/// A transaction that makes a vector index for vectors of so many numbers.
+fn begin_making<'a>(
+    db: &'a Engine,
+    name: &str,
+    objects: IndexedObjects,
+    key: PropertyKeyId,
+    dimensions: usize,
+) -> Transaction<'a> {
+    let mut txn = db.begin().unwrap();
+    let settings = VectorSettings {
+        dimensions: Some(dimensions as u16),
+        similarity: Similarity::Euclidean,
+        links: 16,
+        effort: 100,
+        quantized: true,
+        filters: Vec::new(),
+    };
+    let options = IndexOptions {
+        settings: IndexSettings::Vector(settings),
+        of: name.to_owned(),
+        part: 0,
+        except: Vec::new(),
+    };
+    let kind = IndexKind::Vector.into();
+    txn.create_rule(name, objects, &[key], kind, Some(&options)).unwrap();
+    txn
+}
+
+pub(super) fn names_of(db: Engine) -> Names {
     let label = db.label("L").unwrap();
     let ty = db.edge_type("T", EdgeTypeOptions::general()).unwrap();
     let key = db.property_key("v").unwrap();
-    let make = |name: &str, objects| {
-        let mut txn = db.begin().unwrap();
-        let settings = VectorSettings {
-            dimensions: Some(DIMENSIONS as u16),
-            similarity: Similarity::Euclidean,
-            links: 16,
-            effort: 100,
-            quantized: true,
-            filters: Vec::new(),
-        };
-        let options = IndexOptions {
-            settings: IndexSettings::Vector(settings),
-            of: name.to_owned(),
-            part: 0,
-            except: Vec::new(),
-        };
-        let kind = IndexKind::Vector.into();
-        txn.create_rule(name, objects, &[key], kind, Some(&options)).unwrap();
-        txn.commit().unwrap();
-        db.indexes().into_iter().find(|info| info.name == name).unwrap().id
-    };
-    let index = make("v", telar_graph::update::IndexedObjects::Vertices(label));
-    let edges = make("e", telar_graph::update::IndexedObjects::Edges(ty));
+    let index = make(&db, "v", IndexedObjects::Vertices(label), key, DIMENSIONS);
+    let edges = make(&db, "e", IndexedObjects::Edges(ty), key, DIMENSIONS);
     Names { db, label, ty, key, index, edges }
 }
 
@@ -101,46 +133,46 @@ fn nearest(names: &Names, view: &dyn Graph, vector: &[f32]) -> Vec<(VertexId, f3
     all
 }
 
-/// The vertices that are given, and how far they reach.
-fn given(
+/// Adds the vertices that are given to those that were; how far they reach.
+fn give(
     names: &Names,
     view: &dyn Graph,
-    vector: &[f32],
-    effort: usize,
-) -> (HashSet<VertexId>, f32) {
-    let mut found = HashSet::new();
+    search: &mut NearSearch<'_>,
+    found: &mut HashSet<VertexId>,
+) -> f32 {
     let said = view
-        .nearest(names.index, vector, (effort / 2, effort), &mut |object| match object {
+        .nearest(names.index, search, &mut |object| match object {
             IndexedObject::Vertex(v) => drop(found.insert(v)),
             IndexedObject::Edge(e) => panic!("{e:?} is no vertex"),
         })
         .unwrap();
     match said {
-        Nearest::All => (found, f32::INFINITY),
-        Nearest::Within { reach, .. } => (found, reach),
+        Nearest::All => f32::INFINITY,
+        Nearest::Within { reach, .. } => reach,
         Nearest::Unknown => panic!("it is known"),
     }
 }
 
 /// Hits and all of the nearest ten. As callers do, asks for more until what is given reaches as far
 /// as the ten.
-fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (usize, usize) {
+pub(super) fn compare(names: &Names, view: &dyn Graph, random: &mut Random) -> (usize, usize) {
     let vector = random.vector();
     let all = nearest(names, view, &vector);
     let wanted = &all[..all.len().min(10)];
-    let mut effort = 64;
-    let found = loop {
-        let (found, reach) = given(names, view, &vector, effort);
+    let mut search = NearSearch::new(&vector, 32, 64);
+    let mut found = HashSet::new();
+    loop {
+        let reach = give(names, view, &mut search, &mut found);
         let tenth = all.iter().filter(|(v, _)| found.contains(v)).nth(9);
         if reach == f32::INFINITY || tenth.is_some_and(|(_, distance)| *distance <= reach) {
-            break found;
+            break;
         }
-        effort *= 4;
-    };
+        (search.wanted, search.effort) = (4 * search.wanted, 4 * search.effort);
+    }
     (wanted.iter().filter(|(v, _)| found.contains(v)).count(), wanted.len())
 }
 
-fn write(names: &Names, vertices: &mut Vec<VertexId>, random: &mut Random) {
+pub(super) fn write(names: &Names, vertices: &mut Vec<VertexId>, random: &mut Random) {
     let mut txn = names.db.begin().unwrap();
     for _ in 0..1 + random.below(60) {
         match random.below(10) {
@@ -247,9 +279,11 @@ fn edges_are_given_while_they_exist() {
     txn.commit().unwrap();
     let given = |view: &dyn Graph, vector: &[f32]| {
         let mut found = HashSet::new();
-        let said = view.nearest(names.edges, vector, (30, 60), &mut |object| match object {
-            IndexedObject::Edge(e) => drop(found.insert(e)),
-            IndexedObject::Vertex(v) => panic!("{v:?} is no edge"),
+        let said = view.nearest(names.edges, &mut NearSearch::new(vector, 30, 60), &mut |object| {
+            match object {
+                IndexedObject::Edge(e) => drop(found.insert(e)),
+                IndexedObject::Vertex(v) => panic!("{v:?} is no edge"),
+            }
         });
         assert_ne!(said.unwrap(), Nearest::Unknown);
         found
@@ -271,4 +305,37 @@ fn edges_are_given_while_they_exist() {
     assert_eq!(found(&after, &gone[..100]), 0);
     assert!(found(&after, left) >= 247);
     assert!(found(&before, &gone[..100]) >= 98);
+}
+
+/// Whoever makes an index can give up while its vectors are linked; nothing is left of it then.
+#[test]
+fn the_making_of_an_index_can_be_given_up() {
+    let settings = Settings { background_interval_ms: 0, ..Settings::default() };
+    let names = names(settings);
+    let mut random = Random(9);
+    let mut txn = names.db.begin().unwrap();
+    // More than are linked between two questions.
+    for _ in 0..3 * 128 * 64 {
+        let v = txn.create_vertex(&[names.label]).unwrap();
+        txn.set_vertex_property(v, names.key, list(&random.vector())).unwrap();
+    }
+    txn.commit().unwrap();
+    let objects = IndexedObjects::Vertices(names.label);
+    let (asked, most) = (Cell::new(0), Cell::new(2));
+    let interrupt = || {
+        asked.set(asked.get() + 1);
+        asked.get() > most.get()
+    };
+    let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
+    let given_up = making.commit_unless(&interrupt);
+    assert!(matches!(given_up, Err(Error::Interrupted)), "{given_up:?}");
+    assert_eq!(named(&names.db, "w"), None);
+    asked.set(0);
+    most.set(100);
+    let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
+    making.commit_unless(&interrupt).unwrap();
+    let mut names = names;
+    names.index = named(&names.db, "w").unwrap();
+    let (hits, all) = compare(&names, &names.db.snapshot().unwrap(), &mut random);
+    assert!(hits + 1 >= all, "{hits} of {all}");
 }

@@ -13,6 +13,7 @@ use crate::once::OnceHealth;
 use crate::shared::{MemoryUse, Shared};
 use crate::store::archive;
 use crate::store::identity::Identity;
+use crate::store::progress::NearHealth;
 
 /// What the log did since the database was opened. Rates are differences between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -101,6 +102,8 @@ pub struct Health {
     pub log: Option<LogHealth>,
     /// Checkpoints; `None` in memory.
     pub checkpoint: Option<CheckpointHealth>,
+    /// Files with the graphs of vector indexes; `None` in memory.
+    pub near: Option<NearHealth>,
     /// Memory held.
     pub memory: MemoryUse,
     /// Bytes of it above which what the store holds is dropped; `None` in memory.
@@ -199,6 +202,7 @@ impl Engine {
             settle,
             log: log_health(shared),
             checkpoint: checkpoint_health(shared, published),
+            near: shared.durable.as_ref().map(|d| d.near.state()),
             memory: self.memory(),
             memory_limit: self.memory_limit(),
             segments_loaded: shared.durable.as_ref().map_or(0, |d| d.store.stored().memory.loads()),

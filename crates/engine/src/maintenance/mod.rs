@@ -30,6 +30,7 @@ mod upgrade;
 
 pub use crate::once::OnceHealth;
 pub use crate::store::identity::Identity;
+pub use crate::store::progress::NearHealth;
 pub use backup::{BackupDone, BackupOptions};
 pub use check::{CheckReport, Finding, Severity, check};
 pub use compact::{Compacted, compact};

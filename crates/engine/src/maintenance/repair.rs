@@ -8,6 +8,7 @@
 //! | one of LMDB's meta pages | the other one | checksums; no commit missing after it |
 //! | structure of the LMDB file | the values, if all are found | checksums |
 //! | parts of indexes | labels, lists and property values | checksums of all the rest |
+//! | graphs of vector indexes (`near/`) | left out: built when they are asked for | |
 //! | `FORMAT`, `IDENTITY`, change lists | anew: nothing of the graph | |
 //! | the end of the log, torn | cut, as every opening does | |
 //! | a store without any value | a log from commit 1 on, without bulk loads | |

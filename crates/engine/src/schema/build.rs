@@ -32,6 +32,7 @@ use crate::index::{
 };
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
+use crate::stop::Stop;
 
 /// Entries that are sorted together.
 const SORTED_MAX: usize = 1 << 20;
@@ -53,7 +54,7 @@ pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId,
         };
     }
     let made = new_indexes(shared, vec![definition])?;
-    make_and_drop(shared, &made, &[])?;
+    make_and_drop(shared, &made, &[], &Stop::never())?;
     Ok(made[0].id)
 }
 
@@ -61,20 +62,21 @@ pub(crate) fn create(shared: &Shared, definition: Definition) -> Result<IndexId,
 pub(crate) fn drop_index(shared: &Shared, id: IndexId) -> Result<(), Error> {
     let _one_at_a_time = shared.indexes.making.lock();
     match shared.indexes.find(id) {
-        Some(_) => make_and_drop(shared, &[], &[id]).map(drop),
+        Some(_) => make_and_drop(shared, &[], &[id], &Stop::never()).map(drop),
         None => Err(Error::UnknownIndex(id)),
     }
 }
 
 /// Makes and drops what a transaction wants; returns the timestamp of it when all of it is online.
-pub(crate) fn change(shared: &Shared, wanted: PendingRules) -> Result<u64, Error> {
+/// May be given up until it is logged.
+pub(crate) fn change(shared: &Shared, wanted: PendingRules, stop: &Stop<'_>) -> Result<u64, Error> {
     let _one_at_a_time = shared.indexes.making.lock();
     if !wanted.commute_with(&shared.indexes.all()) {
         return Err(Error::Conflict { object: Object::Schema });
     }
     let PendingRules { made, dropped, .. } = wanted;
     let made = new_indexes(shared, made)?;
-    make_and_drop(shared, &made, &dropped)
+    make_and_drop(shared, &made, &dropped, stop)
 }
 
 /// Indexes with the next numbers, which nobody knows of yet.
@@ -91,14 +93,19 @@ fn new_indexes(shared: &Shared, definitions: Vec<Definition>) -> Result<List, Er
 }
 
 /// Makes and drops all of it or nothing; returns its timestamp. The caller holds `making`.
-fn make_and_drop(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u64, Error> {
+fn make_and_drop(
+    shared: &Shared,
+    made: &[Arc<Index>],
+    dropped: &[IndexId],
+    stop: &Stop<'_>,
+) -> Result<u64, Error> {
     shared.check_leads()?;
     shared.check_log()?;
     if !made.is_empty() {
         shared.indexes.add(made);
     }
-    let built = made.iter().try_for_each(|index| build(shared, index));
-    let done = built.and_then(|()| finish(shared, made, dropped));
+    let built = made.iter().try_for_each(|index| build(shared, index, stop));
+    let done = built.and_then(|()| stop.check_last()).and_then(|()| finish(shared, made, dropped));
     if done.is_err() && !made.is_empty() {
         let ids: Vec<IndexId> = made.iter().map(|index| index.id).collect();
         shared.indexes.remove(&ids);
@@ -112,10 +119,10 @@ fn snapshot_of_all(shared: &Shared) -> Result<Registration<'_>, Error> {
     Registration::new(Handle::Borrowed(shared))
 }
 
-fn build(shared: &Shared, index: &Index) -> Result<(), Error> {
+fn build(shared: &Shared, index: &Index, stop: &Stop<'_>) -> Result<(), Error> {
     failpoint!("index::registered");
     let snapshot = snapshot_of_all(shared)?;
-    scan(shared, index, snapshot.read_ts)?;
+    scan(shared, index, snapshot.read_ts, stop)?;
     failpoint!("index::scanned");
     index.valid_from.store(snapshot.read_ts, Ordering::Relaxed);
     drop(snapshot);
@@ -177,7 +184,7 @@ pub(crate) fn scanned(
     shared.indexes.raise_numbers(number + 1);
     let id = IndexId::from_raw(number as u16);
     let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
-    scan(shared, &index, ts)?;
+    scan(shared, &index, ts, &Stop::never())?;
     no_duplicates(shared, &index, ts)?;
     Ok(index)
 }
@@ -198,10 +205,10 @@ pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
     Ok(())
 }
 
-fn scan(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+fn scan(shared: &Shared, index: &Index, ts: u64, stop: &Stop<'_>) -> Result<(), Error> {
     if index.definition.kind.has_entries() {
         scan_unchecked(shared, index, ts);
-        index.near.prepare(index, shared);
+        index.near.prepare(index, shared, stop)?;
     }
     if !index.definition.kind.constraint().is_some_and(ConstraintKind::checks_values) {
         return Ok(());

@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaRule,
@@ -188,11 +188,10 @@ macro_rules! reads_by_call {
             fn nearest(
                 &self,
                 index: IndexId,
-                vector: &[f32],
-                how: (usize, usize),
+                search: &mut NearSearch<'_>,
                 f: &mut dyn FnMut(IndexedObject),
             ) -> Result<Nearest, ReadError> {
-                self.reader().nearest(index, vector, how, f)
+                self.reader().nearest(index, search, f)
             }
 
             fn lookup_vertices(

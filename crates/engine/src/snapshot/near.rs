@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{IndexId, IndexUnavailable};
 
 use super::Reader;
@@ -26,8 +26,7 @@ impl Reader<'_> {
     pub(crate) fn near_items(
         &self,
         index: &Index,
-        vector: &[f32],
-        how: (usize, usize),
+        search: &mut NearSearch<'_>,
         f: &mut dyn FnMut([u32; 3]),
     ) -> Result<Nearest, IndexUnavailable> {
         // What only the past wants is not in the graph of neighbours.
@@ -48,12 +47,12 @@ impl Reader<'_> {
                 index.for_each_item(|_, item| give(item));
                 return Ok(Nearest::All);
             }
-            index.near.begin(index);
+            index.near.begin(index, self.shared);
         }
         if self.shared.settings.background_interval_ms == 0 {
             index.near.link_until(index, self.shared, &|| false, Instant::now() + LINKING);
         }
-        let Some(FoundNear { keys, items, reach, of }) = index.near.find(vector, how) else {
+        let Some(FoundNear { keys, items, reach, of }) = index.near.find(search) else {
             return Ok(Nearest::Unknown);
         };
         items.into_iter().for_each(&mut give);
@@ -73,11 +72,10 @@ impl Reader<'_> {
     pub(crate) fn near_batch(
         &self,
         id: IndexId,
-        vector: &[f32],
-        how: (usize, usize),
+        search: &mut NearSearch<'_>,
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, IndexUnavailable> {
         let index = self.vector_index(id)?;
-        self.near_items(index, vector, how, &mut |item| f(self.indexed_object(index, item)))
+        self.near_items(index, search, &mut |item| f(self.indexed_object(index, item)))
     }
 }

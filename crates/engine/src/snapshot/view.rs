@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
@@ -567,11 +567,10 @@ impl View for Reader<'_> {
     fn nearest(
         &self,
         index: IndexId,
-        vector: &[f32],
-        how: (usize, usize),
+        search: &mut NearSearch<'_>,
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
-        let nearest = self.near_batch(index, vector, how, f)?;
+        let nearest = self.near_batch(index, search, f)?;
         self.checked(nearest)
     }
 

@@ -31,6 +31,11 @@ impl Identity {
         };
         Self(half(0) << 64 | half(1))
     }
+
+    /// The bits, for files that say which database they are of.
+    pub(crate) fn to_le_bytes(self) -> [u8; 16] {
+        self.0.to_le_bytes()
+    }
 }
 
 impl fmt::Display for Identity {

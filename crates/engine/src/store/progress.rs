@@ -57,6 +57,39 @@ pub(crate) struct Progress {
 #[derive(Debug, Default)]
 pub(crate) struct CheckpointHistory(Mutex<CheckpointState>);
 
+/// What became of files with graphs of neighbours since the database was opened.
+#[derive(Debug, Default)]
+pub(crate) struct NearHistory(Mutex<NearHealth>);
+
+/// Files with the graphs of vector indexes, since the database was opened. A graph whose file
+/// cannot be used is built anew, as one without a file is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct NearHealth {
+    /// Graphs read from a file.
+    pub read: u64,
+    /// Files that could not be used.
+    pub refused: u64,
+    /// Files written.
+    pub written: u64,
+    /// Files that could not be written.
+    pub failed: u64,
+    /// Why the last one could not be used or written, if one could not.
+    pub error: Option<String>,
+}
+
+impl NearHistory {
+    /// What became of them so far.
+    pub(crate) fn state(&self) -> NearHealth {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Notes what became of one.
+    pub(crate) fn note(&self, change: impl FnOnce(&mut NearHealth)) {
+        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
 /// When the last one ended and how, and how many there were.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CheckpointState {

@@ -4,7 +4,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
 use telar_text::key;
 
@@ -157,8 +157,7 @@ impl Transaction<'_> {
     pub(super) fn near_batch(
         &self,
         id: IndexId,
-        vector: &[f32],
-        how: (usize, usize),
+        search: &mut NearSearch<'_>,
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, Error> {
         let reader = self.reader();
@@ -171,7 +170,7 @@ impl Transaction<'_> {
                 let own = self.own_vertices(&mut own.vertices, index, &reader);
                 let things = own.things().filter(|(_, keys)| !keys.is_empty());
                 things.for_each(|([v], _)| give([*v, 0, 0]));
-                reader.near_items(index, vector, how, &mut |item| {
+                reader.near_items(index, search, &mut |item| {
                     if !own.has(&[item[0]]) {
                         give(item);
                     }
@@ -181,7 +180,7 @@ impl Transaction<'_> {
                 let own = self.own_edges(&mut own.edges, index, ty, &reader);
                 let things = own.things().filter(|(_, keys)| !keys.is_empty());
                 things.for_each(|(item, _)| give(*item));
-                reader.near_items(index, vector, how, &mut |item| {
+                reader.near_items(index, search, &mut |item| {
                     if !own.has(&item) {
                         give(item);
                     }

@@ -221,9 +221,9 @@ impl<'e> Transaction<'e> {
                 let reason = "it changes indexes or constraints, whose commit keeps no id";
                 return Err(Error::Once { reason });
             }
-            stop.check_last()?;
+            stop.check()?;
             self.make_names(stop)?;
-            return self.commit_rules(*rules);
+            return self.commit_rules(*rules, stop);
         }
         if self.writes.is_empty() {
             stop.check_last()?;

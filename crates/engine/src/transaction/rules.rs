@@ -11,6 +11,7 @@ use crate::error::{Error, Object};
 use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexTarget, List};
 use crate::schema::{PendingRules, build};
 use crate::shared::Shared;
+use crate::stop::Stop;
 
 impl PendingRules {
     pub(crate) fn are_changes(&self) -> bool {
@@ -210,11 +211,15 @@ impl Transaction<'_> {
     }
 
     /// Commits changes of the schema, of which there are some.
-    pub(super) fn commit_rules(self, rules: PendingRules) -> Result<Committed, Error> {
+    pub(super) fn commit_rules(
+        self,
+        rules: PendingRules,
+        stop: &Stop<'_>,
+    ) -> Result<Committed, Error> {
         self.refuse_mixing()?;
         // Nothing is read any more: what others do while indexes are built need not be kept.
         self.registration.close();
-        let ts = build::change(self.shared(), rules)?;
+        let ts = build::change(self.shared(), rules, stop)?;
         Ok(Committed::nothing(CommitTs::from_raw(ts)))
     }
 }

@@ -15,7 +15,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::name::NameKind;
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
@@ -563,11 +563,10 @@ impl View for Transaction<'_> {
     fn nearest(
         &self,
         index: IndexId,
-        vector: &[f32],
-        how: (usize, usize),
+        search: &mut NearSearch<'_>,
         f: &mut dyn FnMut(IndexedObject),
     ) -> Result<Nearest, ReadError> {
-        self.near_batch(index, vector, how, f).map_err(failed)
+        self.near_batch(index, search, f).map_err(failed)
     }
 
     fn lookup_vertices(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
     IndexOptions, IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema,
@@ -231,12 +231,11 @@ macro_rules! counted {
             fn nearest(
                 &self,
                 index: IndexId,
-                vector: &[f32],
-                how: (usize, usize),
+                search: &mut NearSearch<'_>,
                 f: &mut dyn FnMut(IndexedObject),
             ) -> Result<Nearest, ReadError> {
                 let mut found = 0;
-                let read = self.graph.nearest(index, vector, how, &mut |object| {
+                let read = self.graph.nearest(index, search, &mut |object| {
                     found += 1;
                     f(object);
                 });

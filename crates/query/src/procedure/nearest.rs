@@ -2,15 +2,16 @@
 //!
 //! The index gives objects that may be near (`View::nearest`); their vectors are read at the
 //! statement's snapshot, compared exactly, and the nearest kept. If what is kept is not as near as
-//! the index has looked, as others are gone at the snapshot or do not pass a filter, it is asked
-//! for more; in the end every vector is read. Where the index cannot be read at the snapshot (it is
+//! the index has looked, as others are gone at the snapshot or do not pass a filter, its search
+//! goes on, as far as the share that passes makes expect; every vector is read where that is
+//! quicker. Where the index cannot be read at the snapshot (it is
 //! younger, is being built, or is made in the same transaction), they are read at once.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
 use telar_graph::update::IndexedObjects;
-use telar_graph::view::{IndexedObject, Nearest};
+use telar_graph::view::{IndexedObject, NearSearch, Nearest};
 use telar_graph::{Column, EdgeId, PropertyKeyId, SchemaRule, VertexId};
 
 use super::CallContext;
@@ -28,15 +29,50 @@ const EFFORT_MAX: usize = 8192;
 /// Vectors that are compared exactly, for each that is wanted: bytes for numbers tell nearly as
 /// much.
 const COMPARED: usize = 3;
-/// So many vectors can be filtered while the effort of a search grows by one.
-const FILTERED: u64 = 100;
+/// So many vectors can be filtered while the effort of a search grows by one, and so many be
+/// compared exactly. PERF: crates/db/examples/vector_index.rs.
+const FILTERED: f64 = 400.0;
+const RANKED: f64 = 12.0;
+/// Effort after which it is known about which share of the vectors passes a filter.
+const EFFORT_PROBE: usize = 48;
+/// More vectors than expected, so that nearly always enough of them pass.
+const SPARE: f64 = 1.3;
 
 /// Who asks for memory.
 const WHO: &str = "vector search";
 
-/// Condition on a hit, besides being near: says of objects of one kind which fulfil it.
+/// Objects of one kind.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Objects<'a> {
+    Vertices(&'a [VertexId]),
+    Edges(&'a [EdgeId]),
+}
+
+impl<'a> From<&'a [VertexId]> for Objects<'a> {
+    fn from(vertices: &'a [VertexId]) -> Self {
+        Self::Vertices(vertices)
+    }
+}
+
+impl<'a> From<&'a [EdgeId]> for Objects<'a> {
+    fn from(edges: &'a [EdgeId]) -> Self {
+        Self::Edges(edges)
+    }
+}
+
+impl Objects<'_> {
+    /// Number of objects.
+    pub(super) fn len(self) -> usize {
+        match self {
+            Self::Vertices(vertices) => vertices.len(),
+            Self::Edges(edges) => edges.len(),
+        }
+    }
+}
+
+/// Condition on a hit, besides being near: says of each of some objects whether it fulfils it.
 pub(super) type Filter<'f> =
-    dyn FnMut(&CallContext<'_>, &[IndexedObject], &mut Vec<bool>) -> Result<(), QueryError> + 'f;
+    dyn FnMut(&CallContext<'_>, Objects<'_>, &mut Vec<bool>) -> Result<(), QueryError> + 'f;
 
 /// A search.
 pub(super) struct Search<'s> {
@@ -78,6 +114,8 @@ impl Ord for Hit {
 struct Best {
     wanted: usize,
     hits: BinaryHeap<Hit>,
+    /// True if an object among the hits may be met once more.
+    is_doubtful: bool,
 }
 
 impl Best {
@@ -92,80 +130,128 @@ impl Best {
     }
 }
 
+/// The search of one part of an index.
+struct PartSearch<'s> {
+    near: NearSearch<'s>,
+    /// Objects that the index gave, in order.
+    given: Vec<IndexedObject>,
+    /// Square of the distance up to which (nearly) nothing is missing.
+    reach: f64,
+    /// Number of vectors, about.
+    of: u64,
+}
+
+/// Vectors whose objects are given, of so many in sight: of those nearly none is missing.
+fn given_of(effort: usize) -> usize {
+    effort * 2 / 3
+}
+
 impl Search<'_> {
     /// The hits, the best first.
     pub(super) fn run(mut self, call: &CallContext<'_>) -> Result<Vec<Hit>, QueryError> {
         // Twice as many as are wanted, so that nearly all of those are among them.
-        let mut effort = self.effort.max(2 * self.wanted.min(EFFORT_MAX)).max(EFFORT_MIN);
-        let mut compared = COMPARED * self.wanted.min(EFFORT_MAX);
+        let least = self.effort.max(2 * self.wanted.min(EFFORT_MAX)).max(EFFORT_MIN);
+        let (mut effort, mut given) = match self.filter {
+            Some(_) => (EFFORT_PROBE.min(least), given_of(EFFORT_PROBE.min(least))),
+            None => (least, COMPARED * self.wanted.min(EFFORT_MAX)),
+        };
+        let mut best = Best { wanted: self.wanted, hits: BinaryHeap::new(), is_doubtful: false };
+        let vector = self.vector;
+        let mut parts: Vec<PartSearch<'_>> = Vec::new();
+        for _ in self.parts {
+            let near = NearSearch::new(vector, 0, 0);
+            parts.push(PartSearch { near, given: Vec::new(), reach: 0.0, of: 0 });
+        }
         loop {
-            let mut best = Best { wanted: self.wanted, hits: BinaryHeap::new() };
-            // The square of the distance up to which every vector was compared.
-            let (mut reach, mut of) = (f64::INFINITY, 0);
-            for part in self.parts {
-                let how = (effort <= EFFORT_MAX).then_some((compared, effort));
-                let (part_reach, part_of) = self.search_part(call, part, how, &mut best)?;
-                (reach, of) = (reach.min(part_reach), of + part_of);
+            for (part, search) in self.parts.iter().zip(&mut parts) {
+                (search.near.wanted, search.near.effort) = (given, effort);
+                if search.reach < f64::INFINITY {
+                    self.search_part(call, part, search, &mut best)?;
+                }
             }
+            // The square of the distance up to which every vector was compared.
+            let reach = parts.iter().map(|part| part.reach).fold(f64::INFINITY, f64::min);
+            let of: u64 = parts.iter().map(|part| part.of).sum();
             let is_near = |hit: &&Hit| self.ranked.distance_squared(hit.score) <= reach;
             let near = best.hits.iter().filter(is_near).count();
-            if reach == f64::INFINITY || near == self.wanted {
+            if reach == f64::INFINITY || (near == self.wanted && effort >= least) {
                 return Ok(best.hits.into_sorted_vec());
             }
-            // As many more as it takes if the others pass as often.
-            let more = (1.5 * (self.wanted as f64 + 1.0) / (near as f64 + 0.5)).clamp(2.0, 16.0);
-            compared = (compared as f64 * more) as usize;
-            effort = effort.max(compared);
-            if effort as u64 * FILTERED > of {
+            // As many as it takes if the others pass as often.
+            let more = SPARE * (self.wanted as f64 + 1.0) / (near as f64 + 0.5);
+            let all = (given as f64 * more.min(64.0)) as usize;
+            effort = least.max(effort + effort / 2).max(all + all / 2);
+            let given_before = given.max(1);
+            given = given_of(effort).max(given);
+            let share = (near as f64 + 0.5) / given_before as f64;
+            let all_cost = of as f64 * (1.0 / FILTERED + share.min(1.0) / RANKED);
+            if effort > EFFORT_MAX || effort as f64 > all_cost {
                 effort = usize::MAX;
             }
         }
     }
 
-    /// Searches one part; the square of the distance up to which (nearly) nothing is missing, and
-    /// how many vectors there are. Without a `how`, compares them all.
+    /// Searches one part, or goes on with it; with the greatest effort, compares all.
     fn search_part(
         &mut self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        how: Option<(usize, usize)>,
+        search: &mut PartSearch<'_>,
         best: &mut Best,
-    ) -> Result<(f64, u64), QueryError> {
+    ) -> Result<(), QueryError> {
         call.check()?;
         let mut found: Vec<IndexedObject> = Vec::new();
-        let nearest = match how {
-            Some(how) => {
-                call.graph().nearest(part.id, self.vector, how, &mut |object| found.push(object))
-            }
-            None => Ok(Nearest::Unknown),
+        let nearest = match search.near.effort {
+            usize::MAX => Ok(Nearest::Unknown),
+            _ => call.graph().nearest(part.id, &mut search.near, &mut |object| found.push(object)),
         };
         match nearest {
             Ok(Nearest::Unknown) => {}
             Err(error) if can_be_scanned(&error) => {}
             Err(error) => return Err(error.into()),
             Ok(nearest) => {
-                call.room(found.capacity() * size_of::<IndexedObject>(), WHO)?;
+                let before = search.given.len();
+                call.room((found.capacity() + before) * size_of::<IndexedObject>(), WHO)?;
                 found.sort_unstable();
                 found.dedup();
+                found.retain(|object| search.given.binary_search(object).is_err());
                 for some in found.chunks(STEP) {
                     call.check()?;
                     self.rank(call, part, some, best)?;
                 }
-                return Ok(match nearest {
+                (search.reach, search.of) = match nearest {
                     Nearest::Within { reach, of } => (reach.into(), of),
                     _ => (f64::INFINITY, 0),
-                });
+                };
+                search.given.append(&mut found);
+                search.given.sort_unstable();
+                return Ok(());
             }
         }
+        // Hits that the index gave are met once more.
+        best.is_doubtful |= !search.given.is_empty();
         match part.objects {
-            IndexedObjects::Vertices(label) => for_each_vertices(call, label, |vertices| {
-                self.rank_vertices(call, part, vertices, best)
-            })?,
-            IndexedObjects::Edges(ty) => {
-                for_each_edges(call, ty, |edges| self.rank_edges(call, part, edges, best))?;
+            IndexedObjects::Vertices(label) => {
+                // Those that pass are ranked together: they may be few.
+                let mut passing = Vec::new();
+                for_each_vertices(call, label, |vertices| {
+                    self.filter(call, vertices)?;
+                    passing.append(vertices);
+                    if passing.len() >= STEP {
+                        self.rank_vertices(call, part, &passing, best)?;
+                        passing.clear();
+                    }
+                    Ok(())
+                })?;
+                self.rank_vertices(call, part, &passing, best)?;
             }
+            IndexedObjects::Edges(ty) => for_each_edges(call, ty, |edges| {
+                self.filter(call, edges)?;
+                self.rank_edges(call, part, edges, best)
+            })?,
         }
-        Ok((f64::INFINITY, 0))
+        search.reach = f64::INFINITY;
+        Ok(())
     }
 
     /// Ranks objects that the index gave.
@@ -187,7 +273,8 @@ impl Search<'_> {
                 call.graph().have_label(&vertices, label, &mut holds)?;
                 let mut holds = holds.iter();
                 vertices.retain(|_| holds.next().copied().unwrap_or(false));
-                self.rank_vertices(call, part, &mut vertices, best)
+                self.filter(call, &mut vertices)?;
+                self.rank_vertices(call, part, &vertices, best)
             }
             IndexedObjects::Edges(_) => {
                 let edge = |object: &IndexedObject| match object {
@@ -195,19 +282,19 @@ impl Search<'_> {
                     IndexedObject::Vertex(_) => None,
                 };
                 let mut edges: Vec<EdgeId> = objects.iter().filter_map(edge).collect();
-                self.rank_edges(call, part, &mut edges, best)
+                self.filter(call, &mut edges)?;
+                self.rank_edges(call, part, &edges, best)
             }
         }
     }
 
     fn rank_vertices(
-        &mut self,
+        &self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        vertices: &mut Vec<VertexId>,
+        vertices: &[VertexId],
         best: &mut Best,
     ) -> Result<(), QueryError> {
-        self.filter(call, vertices, IndexedObject::Vertex)?;
         if vertices.is_empty() {
             return Ok(());
         }
@@ -217,13 +304,12 @@ impl Search<'_> {
     }
 
     fn rank_edges(
-        &mut self,
+        &self,
         call: &CallContext<'_>,
         part: &SchemaRule,
-        edges: &mut Vec<EdgeId>,
+        edges: &[EdgeId],
         best: &mut Best,
     ) -> Result<(), QueryError> {
-        self.filter(call, edges, IndexedObject::Edge)?;
         if edges.is_empty() {
             return Ok(());
         }
@@ -233,18 +319,15 @@ impl Search<'_> {
     }
 
     /// Leaves those that pass the filter.
-    fn filter<T: Copy>(
-        &mut self,
-        call: &CallContext<'_>,
-        found: &mut Vec<T>,
-        object: impl Fn(T) -> IndexedObject,
-    ) -> Result<(), QueryError> {
+    fn filter<T>(&mut self, call: &CallContext<'_>, found: &mut Vec<T>) -> Result<(), QueryError>
+    where
+        for<'a> Objects<'a>: From<&'a [T]>,
+    {
         if let Some(filter) = &mut self.filter
             && !found.is_empty()
         {
-            let objects: Vec<IndexedObject> = found.iter().map(|of| object(*of)).collect();
             let mut passes = Vec::new();
-            filter(call, &objects, &mut passes)?;
+            filter(call, Objects::from(&found[..]), &mut passes)?;
             let mut passes = passes.iter();
             found.retain(|_| passes.next().copied().unwrap_or(false));
         }
@@ -266,7 +349,7 @@ impl Search<'_> {
         };
         // An object is in the first of several parts that it fits.
         let known: HashSet<IndexedObject> = match self.parts {
-            [_] => HashSet::new(),
+            [_] if !best.is_doubtful => HashSet::new(),
             _ => best.hits.iter().map(|hit| hit.object).collect(),
         };
         let hits = (0..rows).filter_map(hit);

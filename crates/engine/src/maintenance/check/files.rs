@@ -9,8 +9,8 @@ use crate::maintenance::assemble::REPAIRED;
 use crate::store::{COPY_MARK, FORMAT_VERSION, identity, parse_closed_mark, read_format};
 
 /// What may be in the directory of a database.
-const KNOWN: [&str; 9] =
-    ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live", COPY_MARK];
+const KNOWN: [&str; 10] =
+    ["FORMAT", "IDENTITY", "LOCK", "wal", "store", "archive", "tmp", "live", "near", COPY_MARK];
 /// What a crash may leave.
 const LEFT_OVER: [&str; 3] = ["FORMAT.new", "IDENTITY.new", "COPY.new"];
 const REPAIR: &str = "`telar repair` writes it anew";

@@ -6,6 +6,7 @@
 //!  store.rs    structure of the LMDB file, checksum and content of every value, their number
 //!  graph.rs    what must hold between values: lists sorted, out and in lists mirror each other,
 //!              ends of edges exist, ordinals unique, indexes hold what the values say
+//!  near.rs     files with the graphs of vector indexes
 //!  backup.rs   a backup against its manifest
 //! ```
 //!
@@ -21,6 +22,7 @@ mod files;
 pub(crate) mod graph;
 mod history;
 mod log;
+mod near;
 pub(crate) mod store;
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
@@ -175,5 +177,6 @@ pub fn check(path: impl AsRef<Path>) -> Result<CheckReport, Error> {
     let checkpoint = store::check(path, &mut report)?;
     report.checkpoint = checkpoint;
     log::check(path, checkpoint, closed_at, &mut report)?;
+    near::check(path, &mut report)?;
     Ok(report)
 }

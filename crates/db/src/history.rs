@@ -34,11 +34,7 @@ impl Procedure for History {
         "The oldest and the newest commit that AT TIMESTAMP can read; no row if none are kept."
     }
 
-    fn run(
-        &self,
-        _: &mut CallContext<'_>,
-        _: &[Value],
-    ) -> Result<Box<dyn RowSource>, QueryError> {
+    fn run(&self, _: &mut CallContext<'_>, _: &[Value]) -> Result<Box<dyn RowSource>, QueryError> {
         let retained = self.database.read().upgrade().and_then(|engine| engine.retained());
         let number = |ts: CommitTs| Value::try_from(ts.get()).unwrap_or_default();
         let rows = retained.map(|(oldest, newest)| vec![number(oldest), number(newest)]);

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use telar_graph::Graph;
 use telar_query::watch::{self, watched};
-use telar_query::{Context, ErrorKind, Limits, Listed, Moment, Prepared, QueryError, StatementKind};
+use telar_query::{
+    Context, ErrorKind, Limits, Listed, Moment, Prepared, QueryError, StatementKind,
+};
 
 use super::Session;
 

@@ -45,7 +45,8 @@ fn browsers_get_the_page_and_programs_where_things_are() {
 fn the_files_of_the_page_are_kept_for_ever() {
     let server = TestServer::new();
     let page = server.ask("GET", "/", &[HTML], "");
-    let names: Vec<&str> = page.text().split('"').filter(|part| part.starts_with("page/")).collect();
+    let names: Vec<&str> =
+        page.text().split('"').filter(|part| part.starts_with("page/")).collect();
     // Without the page there is a word instead, which names none.
     assert!(names.len() >= 2 || page.text().contains("without its page"), "{}", page.text());
     for name in names {

@@ -5,12 +5,14 @@
 //! - `paths`: what can be reached from some nodes; `filter`: the conditions on the way.
 //! - `cypher`: query texts as arguments.
 //! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
+//! - `export`: a graph or the rows of a query, as files or texts.
 //! - `meta`: what a graph has, as one map.
 //! - `args`: arguments and errors of all of them.
 
 mod args;
 mod create;
 mod cypher;
+mod export;
 mod filter;
 mod load;
 mod merge;
@@ -78,6 +80,8 @@ pub(super) fn add(procedures: &mut Procedures) {
             move |call: &mut CallContext<'_>, arguments: &[Value]| run(call, arguments).map(known);
         put(name, Shown::of(mode, description, fields(arguments), fields(columns), run));
     }
+    export::add(procedures);
+    let mut put = |name: &str, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, stream) in paths::STREAMS {
         put(name, Shown::of(*mode, description, fields(arguments), fields(columns), *stream));
     }

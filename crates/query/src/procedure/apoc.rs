@@ -7,6 +7,7 @@
 //! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
 //! - `export`: a graph or the rows of a query, as files or texts.
 //! - `meta`: what a graph has, as one map.
+//! - `help`: which of them there are.
 //! - `args`: arguments and errors of all of them.
 
 mod args;
@@ -14,6 +15,7 @@ mod create;
 mod cypher;
 mod export;
 mod filter;
+mod help;
 mod load;
 mod merge;
 mod meta;
@@ -64,7 +66,7 @@ fn fields(text: &str) -> Vec<Field> {
 }
 
 pub(super) fn add(procedures: &mut Procedures) {
-    let lists: [&[Entry]; 8] = [
+    let lists: [&[Entry]; 9] = [
         create::PROCEDURES,
         merge::PROCEDURES,
         refactor::PROCEDURES,
@@ -73,6 +75,7 @@ pub(super) fn add(procedures: &mut Procedures) {
         paths::PROCEDURES,
         periodic::PROCEDURES,
         load::PROCEDURES,
+        help::PROCEDURES,
     ];
     let mut put = |name, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, run) in lists.concat() {

@@ -117,3 +117,41 @@ fn several_texts_run_one_after_the_other() {
         "CALL apoc.cypher.runWrite('CREATE (n:Z) RETURN 1 AS one') YIELD value RETURN value";
     assert_eq!(rows(&session, write), ["{one: 1}"]);
 }
+
+#[test]
+fn a_schema_is_made_as_it_is_to_be() {
+    let db = database("");
+    let session = Session::new(&db);
+    let run = |text: &str| _ = session.run(text, &[]).unwrap_or_else(|e| panic!("{text}: {e}"));
+    run("CREATE INDEX kept FOR (p:P) ON (p.a)");
+    run("CREATE INDEX old FOR (p:P) ON (p.z)");
+    run("CREATE INDEX of_knows FOR ()-[k:KNOWS]-() ON (k.since)");
+    run("CREATE FULLTEXT INDEX words FOR (p:P) ON EACH [p.text]");
+    let assert = "CALL apoc.schema.assert({P: ['a', ['b', 'c']]}, {Q: ['id']}";
+    let yields = "YIELD label, key, keys, unique, action RETURN label, key, keys, unique, action";
+    assert_eq!(
+        rows(&session, &format!("{assert}, false) {yields}")),
+        [
+            "'P', 'a', ['a'], false, 'KEPT'",
+            "'P', 'b', ['b', 'c'], false, 'CREATED'",
+            "'Q', 'id', ['id'], true, 'CREATED'",
+        ]
+    );
+    let mut again = rows(&session, &format!("{assert}) {yields}"));
+    again.sort();
+    assert_eq!(
+        again,
+        [
+            "'KNOWS', 'since', ['since'], false, 'DROPPED'",
+            "'P', 'a', ['a'], false, 'KEPT'",
+            "'P', 'b', ['b', 'c'], false, 'KEPT'",
+            "'P', 'z', ['z'], false, 'DROPPED'",
+            "'Q', 'id', ['id'], true, 'KEPT'",
+        ]
+    );
+    let left = "SHOW INDEXES YIELD name, type, owningConstraint WHERE owningConstraint IS NULL \
+                AND type <> 'LOOKUP' RETURN type ORDER BY type";
+    assert_eq!(rows(&session, left), ["'FULLTEXT'", "'RANGE'", "'RANGE'"]);
+    let wrong = session.run("CALL apoc.schema.assert({P: 'a'}, {})", &[]).unwrap_err();
+    assert!(wrong.message.contains("a LIST of keys"), "{wrong}");
+}

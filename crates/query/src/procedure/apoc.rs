@@ -6,11 +6,13 @@
 //! - `cypher`: query texts as arguments.
 //! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
 //! - `export`: a graph or the rows of a query, as files or texts.
+//! - `assert`: the indexes and constraints that are to be.
 //! - `meta`: what a graph has, as one map.
 //! - `help`: which of them there are.
 //! - `args`: arguments and errors of all of them.
 
 mod args;
+mod assert;
 mod create;
 mod cypher;
 mod export;
@@ -66,7 +68,7 @@ fn fields(text: &str) -> Vec<Field> {
 }
 
 pub(super) fn add(procedures: &mut Procedures) {
-    let lists: [&[Entry]; 9] = [
+    let lists: [&[Entry]; 10] = [
         create::PROCEDURES,
         merge::PROCEDURES,
         refactor::PROCEDURES,
@@ -76,6 +78,7 @@ pub(super) fn add(procedures: &mut Procedures) {
         periodic::PROCEDURES,
         load::PROCEDURES,
         help::PROCEDURES,
+        assert::PROCEDURES,
     ];
     let mut put = |name, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, run) in lists.concat() {

@@ -1,4 +1,5 @@
 //! `apoc.export.*`: files of the export folder, and texts in a column.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

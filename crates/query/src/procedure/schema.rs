@@ -118,10 +118,13 @@ pub(super) fn node_observations(
     Ok(rows)
 }
 
+/// True for a type, with the labels at the beginning and the end, that is asked for.
+type WantedType<'w> = &'w dyn Fn(&str, &[String], &[String]) -> bool;
+
 /// The rows of `apoc.meta.relTypeProperties`, for the types and labels of ends that are wanted.
 pub(super) fn relationship_observations(
     call: &CallContext<'_>,
-    wanted: &dyn Fn(&str, &[String], &[String]) -> bool,
+    wanted: WantedType<'_>,
 ) -> Result<Rows, QueryError> {
     let (labels, keys) = (call.graph().label_names(), call.graph().property_key_names());
     let mut rows = Rows::new();

@@ -134,7 +134,7 @@ fn run_many(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, Que
         if text.is_empty() {
             continue;
         }
-        let (began, before) = (Instant::now(), call.counters().clone());
+        let (began, before) = (Instant::now(), *call.counters());
         let mut found = Maps::default();
         call.write_query(text, &parameters, &mut found).map_err(|e| e.within(text))?;
         let count = found.maps.len() as i64;

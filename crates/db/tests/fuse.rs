@@ -57,7 +57,8 @@ fn what_a_configuration_cannot_be_is_said() {
 /// The example of docs/search.md.
 const HYBRID: &str = "\
 CALL telar.fuse([
-  COLLECT { CALL db.index.fulltext.queryNodes('words', $words, {limit: 50}) YIELD node RETURN node },
+  COLLECT { CALL db.index.fulltext.queryNodes('words', $words, {limit: 50})
+            YIELD node RETURN node },
   COLLECT { CALL db.index.vector.queryNodes('chunks', 50, $vector) YIELD node RETURN node }
 ], {weights: [1, 2], limit: 10}) YIELD item AS chunk, score, ranks
 MATCH (chunk)-[:OF]->(d:Document)

@@ -40,7 +40,8 @@ fn scalar(name: &str, text: &str) -> Result<Value, String> {
     }
 }
 
-/// The names of a text such as `:Person:Author`, as the writer makes it; a text without a colon at its beginning is one name.
+/// The names of a text such as `:Person:Author`, as the writer makes it; a text without a colon at
+/// its beginning is one name.
 fn labels_of(text: &str) -> Vec<String> {
     let Some(mut rest) = text.strip_prefix(':') else {
         return if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };

@@ -220,7 +220,7 @@ async def metrics():
     await adapter.close()
 
 
-@case(fails="gds.allShortestPaths.stream is missing", errors="ProcedureNotFound.*gds.allShortestPaths.stream")
+@case
 async def all_shortest_paths():
     adapter = await filled()
     await adapter.project_entire_graph()

@@ -298,13 +298,13 @@ fn the_schema_is_a_map() {
           type: 'INTEGER', unique: false}, name: {existence: false, indexed: true, \
           type: 'STRING', unique: true}}, relationships: {KNOWS: {count: 1, direction: 'out', \
           labels: ['P', 'Q'], properties: {}}, WROTE: {count: 2, direction: 'out', \
-          labels: ['Book'], properties: {year: {array: false, existence: false, \
-          type: 'INTEGER'}}}}, type: 'node'}"]
+          labels: ['Book'], properties: {year: {array: false, existence: false, indexed: false, \
+          type: 'INTEGER', unique: false}}}}, type: 'node'}"]
     );
     assert_eq!(
         of("WROTE"),
-        ["{count: 2, properties: {year: {array: false, existence: false, type: 'INTEGER'}}, \
-          type: 'relationship'}"]
+        ["{count: 2, properties: {year: {array: false, existence: false, indexed: false, \
+          type: 'INTEGER', unique: false}}, type: 'relationship'}"]
     );
     assert_eq!(of("Book.relationships.WROTE.direction"), ["'in'"]);
     assert_eq!(of("Book.relationships.WROTE.labels"), ["['P', 'Q']"]);

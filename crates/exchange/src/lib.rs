@@ -6,7 +6,7 @@
 //!  the folder of Kuzu's EXPORT DATABASE ─────── mapping ────────┘
 //!  a script of Cypher ── statement by statement ──► a new database
 //!
-//!  a database ── walk ──► GraphML, a script of Cypher
+//!  a database ── telar_files::graph ──► GraphML, a script of Cypher
 //! ```
 //!
 //! - [`tables`]: files of rows, whose columns a mapping gives a meaning, or clear rules do.
@@ -22,15 +22,16 @@ pub mod graphml;
 pub mod kuzu;
 pub mod rdf;
 pub mod tables;
-mod walk;
 mod xml;
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{BufWriter, Read as _, Write as _};
 use std::path::Path;
 
 use telar_db::import::table::TableImport;
+use telar_db::query::files::{GraphFileFormat, GraphPart};
 use telar_db::query::{ErrorKind, QueryError};
+use telar_db::{Backend, Database};
 
 /// Names of what has none in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +120,25 @@ impl GraphFormat {
             () => None,
         })
     }
+}
+
+/// Writes a database to a new file, and removes what was written after an error.
+fn write(db: &Database, path: &Path, format: GraphFileFormat) -> Result<Written, QueryError> {
+    let place = path.display().to_string();
+    let file = File::create_new(path).map_err(|e| failed(&place, e))?;
+    let write = || {
+        let (graph, schema) = (Backend::snapshot(db)?, telar_files::folder::schema(db)?);
+        let part = GraphPart::whole(&*graph, &|| Ok(()))?;
+        let mut to = BufWriter::with_capacity(1 << 16, file);
+        let done = telar_files::graph::write(&mut to, &place, format, &part, &schema)?;
+        to.flush().and_then(|()| to.get_ref().sync_all()).map_err(|e| failed(&place, e))?;
+        let (nodes, relationships, schema) = (done.nodes, done.relationships, schema.len() as u64);
+        Ok(Written { nodes, relationships, schema, notes: Vec::new() })
+    };
+    write().inspect_err(|_| {
+        // It says why it failed; that something stays behind is the lesser evil.
+        drop(std::fs::remove_file(path));
+    })
 }
 
 /// Something in a file that cannot be read or written, or that cannot be taken.

@@ -24,6 +24,7 @@ use telar_arrow::exact::Shape;
 use telar_db::column::Column;
 use telar_db::import::import_tables;
 use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport};
+use telar_db::query::files::SCHEMA_TEXTS;
 use telar_db::query::{FileFormat, FileOptions, Files, QueryError, TableWriter};
 use telar_db::{
     Database, Direction, EdgeId, EdgeOrder, EdgeTypeId, EdgeTypeOptions, Expansion, LabelId, Lists,
@@ -288,12 +289,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), QueryError> {
 pub fn schema(db: &Database) -> Result<Vec<String>, QueryError> {
     let session = Session::new(db);
     let mut all = Vec::new();
-    for text in [
-        "SHOW CONSTRAINTS YIELD name, createStatement RETURN createStatement ORDER BY name",
-        "SHOW INDEXES YIELD name, createStatement, owningConstraint, type \
-         WHERE owningConstraint IS NULL AND type <> 'LOOKUP' \
-         RETURN createStatement ORDER BY name",
-    ] {
+    for text in SCHEMA_TEXTS {
         for row in session.run(text, &[])?.rows {
             if let Some(Value::String(statement)) = row.first() {
                 all.push(statement.to_string());

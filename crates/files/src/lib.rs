@@ -14,13 +14,15 @@
 //! write all formats. Parquet and Arrow IPC keep every value as it is, JSON lines do when they are
 //! told to, CSV is what others expect (docs/files.md).
 //!
-//! A whole database goes into a folder of files and back by [`folder`].
+//! A whole database goes into a folder of files and back by [`folder`]; a graph, or a part of one,
+//! goes into one file of GraphML or Cypher by [`graph`].
 //!
 //! What is wrong in a file is an error with its name and the line or row; a damaged file is never a
 //! panic.
 
 mod csv;
 pub mod folder;
+pub mod graph;
 mod guess;
 mod ipc;
 mod json;
@@ -31,13 +33,14 @@ mod shaped;
 mod text;
 
 use std::fs::File;
-use std::io::Cursor;
+use std::io::{Cursor, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use telar_arrow::reader;
 use telar_db::column::Column;
+use telar_db::query::files::{GraphFileFormat, GraphPart, GraphWritten};
 use telar_db::query::{
     ErrorKind, FileFormat, FileOptions, Files, QueryError, TableReader, TableWriter,
 };
@@ -89,6 +92,17 @@ impl Files for Formats {
                 Box::new(shaped::ShapedWriter::new(file, name, columns, options)?)
             }
         })
+    }
+
+    fn write_graph(
+        &self,
+        to: &mut dyn Write,
+        name: &str,
+        format: GraphFileFormat,
+        part: &GraphPart<'_>,
+        schema: &[String],
+    ) -> Result<GraphWritten, QueryError> {
+        graph::write(to, name, format, part, schema)
     }
 }
 

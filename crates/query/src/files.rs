@@ -6,12 +6,15 @@
 //! ```
 //!
 //! This crate knows no format: [`NoFiles`] refuses every file. The crate `telar-files` implements
-//! [`Files`] for CSV, JSON lines, Parquet and Arrow IPC; a runtime is given it once
-//! (`Runtime::with_files`). `LOAD CSV` needs none of this.
+//! [`Files`] for CSV, JSON lines, Parquet and Arrow IPC, and for graphs as GraphML and Cypher; a
+//! runtime is given it once (`Runtime::with_files`). `LOAD CSV` needs none of this.
+
+mod part;
+mod unfinished;
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -24,6 +27,9 @@ use crate::batch::Column;
 use crate::entities::{Node, Relationship};
 use crate::query_error::{ErrorKind, QueryError};
 use crate::watch::Limits;
+
+pub use part::{GraphPart, PartNode, PartRelationship};
+pub use unfinished::Unfinished;
 
 /// A format of files of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -157,6 +163,40 @@ pub trait TableWriter: Send {
     fn finish(self: Box<Self>) -> Result<(), QueryError>;
 }
 
+/// A format of one file that holds a graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFileFormat {
+    /// GraphML, without constraints and indexes.
+    Graphml,
+    /// A script of Cypher.
+    Cypher {
+        /// True for a script with the commands of Neo4j's shell, `:begin` and `:commit`, around
+        /// groups of statements.
+        shell: bool,
+    },
+}
+
+/// Contents of a file of a graph.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GraphWritten {
+    /// Nodes.
+    pub nodes: u64,
+    /// Relationships.
+    pub relationships: u64,
+    /// Properties of both.
+    pub properties: u64,
+}
+
+/// Queries for the statements that make the constraints and then the indexes of a graph: a column
+/// with the statement, and one with the labels or types that it is about.
+pub const SCHEMA_TEXTS: [&str; 2] = [
+    "SHOW CONSTRAINTS YIELD name, createStatement, labelsOrTypes \
+     RETURN createStatement, labelsOrTypes ORDER BY name",
+    "SHOW INDEXES YIELD name, createStatement, labelsOrTypes, owningConstraint, type \
+     WHERE owningConstraint IS NULL AND type <> 'LOOKUP' \
+     RETURN createStatement, labelsOrTypes ORDER BY name",
+];
+
 /// The formats that a program knows.
 pub trait Files: fmt::Debug + Send + Sync {
     /// Reads an open file; `name` is what messages call it.
@@ -181,17 +221,36 @@ pub trait Files: fmt::Debug + Send + Sync {
         columns: &[Arc<str>],
         options: &FileOptions,
     ) -> Result<Box<dyn TableWriter>, QueryError>;
+
+    /// Writes a graph, and the statements that make its constraints and indexes, where the format
+    /// has a place for them. `name` is what messages call the file.
+    ///
+    /// # Errors
+    /// If the format is not known, cannot hold a value, or `to` cannot be written.
+    fn write_graph(
+        &self,
+        to: &mut dyn Write,
+        name: &str,
+        format: GraphFileFormat,
+        part: &GraphPart<'_>,
+        schema: &[String],
+    ) -> Result<GraphWritten, QueryError> {
+        let _ = (to, name, part, schema);
+        Err(unknown(match format {
+            GraphFileFormat::Graphml => "GraphML",
+            GraphFileFormat::Cypher { .. } => "Cypher",
+        }))
+    }
 }
 
 /// No formats.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoFiles;
 
-fn unknown(format: FileFormat) -> QueryError {
+fn unknown(format: &str) -> QueryError {
     let message = format!(
-        "this program has no reader and writer of {} files: the server, the shell and the Python \
-         package have; a Rust program gives its Runtime telar_files::formats()",
-        format.name()
+        "this program has no reader and writer of {format} files: the server, the shell and the \
+         Python package have; a Rust program gives its Runtime telar_files::formats()"
     );
     QueryError::runtime(ErrorKind::NotSupported, "FileFormat", message)
 }
@@ -203,7 +262,7 @@ impl Files for NoFiles {
         _: &str,
         options: &FileOptions,
     ) -> Result<Box<dyn TableReader>, QueryError> {
-        Err(unknown(options.format))
+        Err(unknown(options.format.name()))
     }
 
     fn write(
@@ -213,7 +272,7 @@ impl Files for NoFiles {
         _: &[Arc<str>],
         options: &FileOptions,
     ) -> Result<Box<dyn TableWriter>, QueryError> {
-        Err(unknown(options.format))
+        Err(unknown(options.format.name()))
     }
 }
 
@@ -272,7 +331,8 @@ pub fn import_path(limits: &Limits, address: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// File at an address that a statement makes: below the export folder, in a folder that is there.
+/// File at an address that a statement makes: below the export folder, in a folder that is there,
+/// which is not that of the database.
 ///
 /// # Errors
 /// What is wrong with it, for people.
@@ -289,7 +349,11 @@ pub fn export_path(limits: &Limits, address: &str) -> Result<PathBuf, String> {
         return Err("the path names no file".into());
     };
     let parent = folder.join(parent).canonicalize().map_err(|e| e.to_string())?;
+    let own = limits.database_folder.as_ref().and_then(|own| own.canonicalize().ok());
     match parent.starts_with(&folder) {
+        true if own.is_some_and(|own| parent.join(name).starts_with(own)) => {
+            Err("it lies in the folder of the database".to_owned())
+        }
         true => Ok(parent.join(name)),
         false => Err(format!("the path leaves the {FOLDER}")),
     }

@@ -5,6 +5,7 @@
 //! - `apoc`: procedures that clients know from APOC.
 //! - `meta`, `counts`: the same in the form that tools around language models ask for.
 //! - `connections`: who is connected to the server.
+//! - `fuse`: ranked lists as one.
 //! - `names`: makes names, `upkeep`: about plans, statistics and the own transaction.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
@@ -16,6 +17,7 @@ mod connections;
 mod counts;
 mod describe;
 mod fulltext;
+mod fuse;
 mod index_query;
 mod meta;
 mod names;
@@ -228,6 +230,7 @@ impl Procedures {
         fulltext::add(&mut procedures);
         vector_index::add(&mut procedures);
         vectors::add(&mut procedures);
+        fuse::add(&mut procedures);
         procedures
     }
 

@@ -193,6 +193,17 @@ impl Described<'_> {
     }
 }
 
+/// The name that a command without one gives to a rule on nodes; `is_taken` tells of others.
+pub(crate) fn generated_name(
+    (label, keys): (&str, &[Arc<str>]),
+    kind: SchemaKind,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
+    let described = Described { nodes: true, label, keys, kind };
+    let names = (0..).map(|salt| described.generated(salt));
+    names.into_iter().find(|name| !is_taken(name)).unwrap_or_default()
+}
+
 /// A name made of a description.
 fn generated(what: &str, text: &str, salt: u32) -> String {
     let text = format!("{text}{}", if salt == 0 { String::new() } else { salt.to_string() });

@@ -8,17 +8,15 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_engine::Engine;
 use telar_graph::column::Column;
 use telar_graph::{Value, ValueMap};
-use telar_query::files::{export_path, import_path, open_regular};
+use telar_query::files::{Unfinished, export_path, import_path, open_regular};
 use telar_query::{
-    Copying, Counters, ErrorKind, FileFormat, FileOptions, Limits, Prepared, QueryError,
-    QueryResult, Rows, Sink, StatementKind, Summary, TableWriter,
+    Copying, Counters, ErrorKind, FileFormat, FileOptions, Prepared, QueryError, QueryResult, Rows,
+    Sink, StatementKind, Summary, TableWriter,
 };
 
 use super::Session;
@@ -139,57 +137,6 @@ fn key_of(db: &Engine, label: &str, option: &str) -> Result<String, QueryError> 
     }
 }
 
-/// Numbers the files that are being written.
-static NUMBER: AtomicU64 = AtomicU64::new(0);
-
-/// A file that takes its name once it is whole.
-struct Unfinished {
-    path: PathBuf,
-    target: PathBuf,
-}
-
-impl Unfinished {
-    /// Makes the file; `replaces` allows one of that name.
-    fn create(target: PathBuf, replaces: bool) -> std::io::Result<(Self, File)> {
-        // A link is looked at itself: what it leads to may lie anywhere.
-        let there = std::fs::symlink_metadata(&target).ok();
-        let text = match there {
-            Some(there) if replaces && !there.is_file() => "what has this name is no regular file",
-            Some(_) if !replaces => "there is such a file already; (overwrite = true) replaces it",
-            _ => "",
-        };
-        if !text.is_empty() {
-            return Err(std::io::Error::other(text));
-        }
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        // ORDERING: relaxed; only that numbers differ counts.
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        name.push(format!(".{}-{number}.unfinished", std::process::id()));
-        let path = target.with_file_name(name);
-        let file = File::options().write(true).create_new(true).open(&path)?;
-        Ok((Self { path, target }, file))
-    }
-
-    fn keep(self, replaces: bool) -> std::io::Result<()> {
-        match replaces {
-            true => std::fs::rename(&self.path, &self.target)?,
-            // Another one may have been made meanwhile: a link never replaces.
-            false => std::fs::hard_link(&self.path, &self.target)?,
-        }
-        if let Some(parent) = self.target.parent() {
-            File::open(parent)?.sync_all()?;
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        // It is gone if it was renamed.
-        let _ = std::fs::remove_file(&self.path);
-    }
-}
-
 /// Rows of a query on their way into a file.
 struct ToFile<F> {
     /// Makes the file, once the names of the columns are known.
@@ -296,7 +243,7 @@ impl Session {
         }
         // It is made before anything is imported: a name that cannot be written changes nothing.
         let rejects = rejects.map(|name| {
-            let target = self.export_target(limits, &name)?;
+            let target = export_path(limits, &name).map_err(|e| file_error(&name, e))?;
             match target == path {
                 true => Err(file_error(&name, "it is the file that is read")),
                 false => Unfinished::create(target, replaces).map_err(|e| file_error(&name, e)),
@@ -329,16 +276,6 @@ impl Session {
         Ok(result_of(&report))
     }
 
-    /// The path of a file that a statement makes, which is none of the database itself.
-    fn export_target(&self, limits: &Limits, name: &str) -> Result<PathBuf, QueryError> {
-        let path = export_path(limits, name).map_err(|e| file_error(name, e))?;
-        let own = self.backend.folder().and_then(|folder| folder.canonicalize().ok());
-        match own.is_some_and(|own| path.starts_with(own)) {
-            true => Err(file_error(name, "it lies in the folder of the database")),
-            false => Ok(path),
-        }
-    }
-
     fn copy_to(
         &self,
         plan: &Prepared,
@@ -355,7 +292,7 @@ impl Session {
         }
         let replaces = options.truth("overwrite", false)?;
         options.end("COPY TO knows format, header, delim, compression, typed, overwrite")?;
-        let target = self.export_target(&began.limits, &file)?;
+        let target = export_path(&began.limits, &file).map_err(|e| file_error(&file, e))?;
         let files = Arc::clone(&self.runtime.procedures().files);
         let mut made = None;
         let open = |columns: &[Arc<str>]| {

@@ -244,7 +244,11 @@ impl Session {
     /// Limits of a statement that is listed.
     fn limits_of(&self, listed: &Listed, deadline: Option<Instant>) -> Limits {
         let terminated = Some(listed.flag());
-        Limits { terminated, deadline, scratch: self.scratch(), ..self.limits.clone() }
+        // PERF: the folder is copied where statements may make files at all.
+        let exports = self.limits.export_folder.is_some();
+        let database_folder = self.backend.folder().filter(|_| exports).map(Into::into);
+        let scratch = self.scratch();
+        Limits { terminated, deadline, scratch, database_folder, ..self.limits.clone() }
     }
 
     /// Whoever began may have been stopped since.

@@ -300,6 +300,12 @@ pub(crate) const CASES: &[Case] = &[
         ..PLAIN
     },
     Case {
+        name: "allShortestPaths",
+        rows: &["a b 1.000", "a c 3.000", "a d 7.000", "b c 2.000", "b d 6.000", "c d 4.000"],
+        written: Some("ab 1.000, ac 3.000, ad 7.000, bc 2.000, bd 6.000, cd 4.000"),
+        ..PLAIN
+    },
+    Case {
         name: "spanningTree",
         edges: 8,
         rows: &["b a 1.000", "c b 2.000", "d c 4.000"],

@@ -4,28 +4,30 @@
 //! has the form of APOC's, with the attribute `telar.type` of a key where GraphML has no such type.
 
 mod read;
-mod write;
 
-use telar_db::Value;
-use telar_db::json::{Notation, Writer, read_scalar, read_value};
+use std::path::Path;
+
+use telar_db::json::{Notation, read_scalar, read_value};
 use telar_db::query::QueryError;
+use telar_db::query::files::GraphFileFormat;
+use telar_db::{Database, Value};
+
+use crate::Written;
 
 pub use read::read;
-pub use write::write;
 
-/// Scalars that GraphML has no type for, by the names that typed JSON gives them.
-fn scalar_name(value: &Value) -> Option<&'static str> {
-    Some(match value {
-        Value::Date(_) => "Date",
-        Value::LocalTime(_) => "LocalTime",
-        Value::Time(_) => "Time",
-        Value::LocalDateTime(_) => "LocalDateTime",
-        Value::DateTime(_) => "DateTime",
-        Value::Duration(_) => "Duration",
-        Value::Point(_) => "Point",
-        Value::Bytes(_) => "Base64",
-        _ => return None,
-    })
+/// Writes a database to a new file of GraphML.
+///
+/// # Errors
+/// If there is such a file, it cannot be written, or a name has characters that XML has not. What
+/// was written is removed.
+pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
+    let mut written = crate::write(db, path, GraphFileFormat::Graphml)?;
+    if std::mem::take(&mut written.schema) > 0 {
+        let text = "constraints and indexes are not in it: GraphML has no place for them";
+        written.notes.push(text.to_owned());
+    }
+    Ok(written)
 }
 
 /// The value of a scalar by its name.
@@ -38,26 +40,8 @@ fn scalar(name: &str, text: &str) -> Result<Value, String> {
     }
 }
 
-fn json(value: &Value, notation: Notation) -> Result<String, QueryError> {
-    let mut bytes = Vec::new();
-    Writer { notation, rows: None, begin: 0 }.value(&mut bytes, value)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Names in the form `:Person:Author`, with those in backticks that hold a colon or a backtick.
-fn labels_text<'l>(labels: impl IntoIterator<Item = &'l str>) -> String {
-    let mut text = String::new();
-    for label in labels {
-        text.push(':');
-        match label.contains([':', '`']) {
-            true => text += &format!("`{}`", label.replace('`', "``")),
-            false => text += label,
-        }
-    }
-    text
-}
-
-/// The names of such a text; a text without a colon at its beginning is one name.
+/// The names of a text such as `:Person:Author`, as the writer makes it; a text without a colon at
+/// its beginning is one name.
 fn labels_of(text: &str) -> Vec<String> {
     let Some(mut rest) = text.strip_prefix(':') else {
         return if text.is_empty() { Vec::new() } else { vec![text.to_owned()] };
@@ -94,7 +78,7 @@ fn labels_of(text: &str) -> Vec<String> {
 #[test]
 fn labels_are_read_as_they_are_written() {
     for labels in [&[][..], &["A"], &["A", "B c"], &["a:b", "x`y", "`"], &["Ä"]] {
-        let text = labels_text(labels.iter().copied());
+        let text = telar_files::graph::labels_text(labels.iter().copied());
         assert_eq!(labels_of(&text), labels, "{text}");
     }
     assert_eq!(labels_of("person"), ["person"]);

@@ -5,13 +5,19 @@
 //! - `paths`: what can be reached from some nodes; `filter`: the conditions on the way.
 //! - `cypher`: query texts as arguments.
 //! - `periodic`: batches in transactions of their own; `load`: files, checks, pauses.
+//! - `export`: a graph or the rows of a query, as files or texts.
+//! - `assert`: the indexes and constraints that are to be.
 //! - `meta`: what a graph has, as one map.
+//! - `help`: which of them there are.
 //! - `args`: arguments and errors of all of them.
 
 mod args;
+mod assert;
 mod create;
 mod cypher;
+mod export;
 mod filter;
+mod help;
 mod load;
 mod merge;
 mod meta;
@@ -62,7 +68,7 @@ fn fields(text: &str) -> Vec<Field> {
 }
 
 pub(super) fn add(procedures: &mut Procedures) {
-    let lists: [&[Entry]; 8] = [
+    let lists: [&[Entry]; 10] = [
         create::PROCEDURES,
         merge::PROCEDURES,
         refactor::PROCEDURES,
@@ -71,6 +77,8 @@ pub(super) fn add(procedures: &mut Procedures) {
         paths::PROCEDURES,
         periodic::PROCEDURES,
         load::PROCEDURES,
+        help::PROCEDURES,
+        assert::PROCEDURES,
     ];
     let mut put = |name, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, run) in lists.concat() {
@@ -78,6 +86,8 @@ pub(super) fn add(procedures: &mut Procedures) {
             move |call: &mut CallContext<'_>, arguments: &[Value]| run(call, arguments).map(known);
         put(name, Shown::of(mode, description, fields(arguments), fields(columns), run));
     }
+    export::add(procedures);
+    let mut put = |name: &str, procedure| procedures.add(name, Arc::new(procedure));
     for (name, mode, arguments, columns, description, stream) in paths::STREAMS {
         put(name, Shown::of(*mode, description, fields(arguments), fields(columns), *stream));
     }

@@ -63,6 +63,21 @@ pub(super) fn add(procedures: &mut Procedures) {
         ),
     );
     add(
+        "apoc.schema.relationships",
+        Shown::new(
+            "Indexes and constraints on relationships.",
+            Vec::new(),
+            &[
+                ("name", "STRING"),
+                ("type", "STRING"),
+                ("properties", "LIST<STRING>"),
+                ("status", "STRING"),
+                ("relationshipType", "ANY"),
+            ],
+            |call, _| Ok(schema_relationships(call)),
+        ),
+    );
+    add(
         "apoc.schema.properties.distinct",
         Shown::new(
             "The values that a property has at the nodes of a label, or at any for ''.",
@@ -235,6 +250,32 @@ fn schema_nodes(call: &CallContext<'_>) -> Result<Rows, QueryError> {
         }
     }
     Ok(rows)
+}
+
+fn schema_relationships(call: &CallContext<'_>) -> Rows {
+    let mut rules = call.graph().schema_rules();
+    rules.retain(|rule| !matches!(rule.objects, IndexedObjects::Vertices(_)));
+    rules.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut rows = Rows::new();
+    for rule in rules.iter().filter(|rule| !is_later_part(rule)) {
+        let (_, first, keys) = about(rule, call.graph());
+        let types: Vec<String> =
+            parts(&rules, &rule.name).into_iter().map(|part| about(part, call.graph()).1).collect();
+        let shown = format!(":{first}({})", keys.join(","));
+        let of = if types.len() > 1 { Value::list(types) } else { first.as_str().into() };
+        let mut row = |kind: &str, status: &str| {
+            let keys = Value::list(keys.iter().map(String::as_str));
+            rows.push(vec![shown.as_str().into(), kind.into(), keys, status.into(), of.clone()]);
+        };
+        if let Some(kind) = rule.kind.index() {
+            let is_online = matches!(rule.state, IndexState::Online);
+            row(kind.name(), if is_online { "ONLINE" } else { "POPULATING" });
+        }
+        if rule.kind.is_constraint() {
+            row(type_name(rule.kind, false), "");
+        }
+    }
+    rows
 }
 
 /// How many nodes are in an index, and how many different values they have there.

@@ -94,6 +94,63 @@ impl Seen {
     }
 }
 
+/// Rows with how many objects have a property, and how many there are, behind those of [`Seen`].
+fn observed(seen: &Seen, first: &[Value], names: &[String], rows: &mut Rows) {
+    let (begin, number) = (rows.len(), |n: u64| Value::try_from(n).unwrap_or_default());
+    seen.rows(first, names, rows);
+    let counts = seen.properties.values().map(|(count, _)| *count).chain([0]);
+    for (row, count) in rows[begin..].iter_mut().zip(counts) {
+        row.extend([number(count), number(seen.objects)]);
+    }
+}
+
+/// The rows of `apoc.meta.nodeTypeProperties`, for the sets of labels that are wanted.
+pub(super) fn node_observations(
+    call: &CallContext<'_>,
+    wanted: &dyn Fn(&[String]) -> bool,
+) -> Result<Rows, QueryError> {
+    let keys = call.graph().property_key_names();
+    let mut rows = Rows::new();
+    for (labels, seen) in nodes_seen(call)?.into_iter().filter(|(labels, _)| wanted(labels)) {
+        let of: String = labels.iter().map(|label| format!(":`{label}`")).collect();
+        observed(&seen, &[of.into(), Value::list(labels)], &keys, &mut rows);
+    }
+    Ok(rows)
+}
+
+/// True for a type, with the labels at the beginning and the end, that is asked for.
+type WantedType<'w> = &'w dyn Fn(&str, &[String], &[String]) -> bool;
+
+/// The rows of `apoc.meta.relTypeProperties`, for the types and labels of ends that are wanted.
+pub(super) fn relationship_observations(
+    call: &CallContext<'_>,
+    wanted: WantedType<'_>,
+) -> Result<Rows, QueryError> {
+    let (labels, keys) = (call.graph().label_names(), call.graph().property_key_names());
+    let mut rows = Rows::new();
+    let mut properties = Lists::default();
+    for (number, name) in call.graph().edge_type_names().iter().enumerate() {
+        let mut seen: BTreeMap<[Vec<String>; 2], Seen> = BTreeMap::new();
+        each_edges(call, EdgeTypeId::from_raw(number as u16), |edges| {
+            call.graph().all_edge_properties(edges, &mut properties)?;
+            let [starts, ends] = labels_at_ends(call, edges)?;
+            for ((start, end), properties) in starts.iter().zip(ends.iter()).zip(properties.iter())
+            {
+                let of = [start, end].map(|of| sorted_names(of, &labels));
+                seen.entry(of).or_default().add(properties);
+            }
+            Ok(())
+        })?;
+        for ([start, end], seen) in seen {
+            if wanted(name, &start, &end) {
+                let first = [format!(":`{name}`").into(), Value::list(start), Value::list(end)];
+                observed(&seen, &first, &keys, &mut rows);
+            }
+        }
+    }
+    Ok(rows)
+}
+
 /// The name of a value's type, as Neo4j's procedures spell it.
 fn type_name(value: &Value) -> String {
     let simple = |value: &Value| match value {
@@ -176,8 +233,9 @@ fn sorted_names(labels: &[LabelId], names: &[String]) -> Vec<String> {
     labels
 }
 
-fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
-    let (names, keys) = (call.graph().label_names(), call.graph().property_key_names());
+/// The properties of the nodes of each set of labels.
+fn nodes_seen(call: &CallContext<'_>) -> Result<BTreeMap<Vec<String>, Seen>, QueryError> {
+    let names = call.graph().label_names();
     let mut seen: BTreeMap<Vec<String>, Seen> = BTreeMap::new();
     let (mut labels, mut properties) = (Lists::default(), Lists::default());
     each_vertices(call, |vertices| {
@@ -188,8 +246,13 @@ fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
         }
         Ok(())
     })?;
+    Ok(seen)
+}
+
+fn node_types(call: &CallContext<'_>) -> Result<Rows, QueryError> {
+    let keys = call.graph().property_key_names();
     let mut rows = Rows::new();
-    for (labels, seen) in seen {
+    for (labels, seen) in nodes_seen(call)? {
         let of: String = labels.iter().map(|label| format!(":`{label}`")).collect();
         seen.rows(&[of.into(), Value::list(labels)], &keys, &mut rows);
     }

@@ -39,6 +39,16 @@ impl CallContext<'_> {
         plan.drive_nested(&mut cx, sink)
     }
 
+    /// The rows of [`query`](Self::query).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn query_rows(&self, text: &str, parameters: &ValueMap) -> Result<Rows, QueryError> {
+        let mut collected = Collected(Rows::new());
+        self.query(text, parameters, &mut collected)?;
+        Ok(collected.0)
+    }
+
     /// Runs a query text that may change the graph: in the transaction of the statement, under its
     /// limits, in its memory, with the rights of its user. The changes count among those of the
     /// statement, and the statement sees them at once.

@@ -23,8 +23,10 @@ pub struct Limits {
     pub spill_after: Option<usize>,
     /// Folder below which `LOAD` and `COPY FROM` may read files; without it, none.
     pub import_folder: Option<PathBuf>,
-    /// Folder below which `COPY TO` may make files; without it, none.
+    /// Folder below which `COPY TO` and `apoc.export.*` may make files; without it, none.
     pub export_folder: Option<PathBuf>,
+    /// Folder of the database, in which statements make no files; its sessions fill it in.
+    pub database_folder: Option<PathBuf>,
     /// Flag that cancels the query.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Flag that `TERMINATE TRANSACTIONS` sets to cancel the query.

@@ -36,6 +36,43 @@ fn rows(n: u64) -> u64 {
     n * 64
 }
 
+/// The distances of all pairs.
+const PAIRS: Algorithm = Algorithm {
+    name: "allShortestPaths.pairs",
+    about: "The least weight of a path between all pairs of nodes, or from some of them.",
+    columns: &[
+        ColumnOf("sourceNode", Kind::Node),
+        ColumnOf("targetNode", Kind::Node),
+        ColumnOf("distance", Kind::Float),
+    ],
+    settings: &["sourceNodes", "samplingSize", "samplingSeed"],
+    bytes: |n, m, config| {
+        let sources = match config.get("samplingSize") {
+            Some(_) => config.count("samplingSize", 0)?,
+            None => config.nodes("sourceNodes")?.map_or(n, |nodes| nodes.len() as u64),
+        };
+        let threads = config.threads()?;
+        let pairs = sources.min(n).saturating_mul(n).saturating_mul(16);
+        Ok(all_pairs::bytes(n, m, threads).saturating_add(pairs))
+    },
+    run: |input| {
+        let sample = input.config.given("samplingSize", |config, key| config.count(key, 0))?;
+        let seed = input.config.count("samplingSeed", 0)?;
+        let sources = input.vertices("sourceNodes")?;
+        let settings = all_pairs::Settings { sources, sample, seed };
+        let (mut from, mut to, mut distances) = (Vec::new(), Vec::new(), Vec::new());
+        let add = |u, v, distance| {
+            from.push(u);
+            to.push(v);
+            distances.push(distance);
+        };
+        all_pairs::all_pairs(input.lists(), &settings, input.control, add).map_err(failed)?;
+        let columns = vec![Data::Vertices(from), Data::Vertices(to), Data::Floats(distances)];
+        Ok(Output { columns, figures: Vec::new() })
+    },
+    ..PLAIN
+};
+
 pub(super) const LIST: &[Algorithm] = &[
     Algorithm {
         name: "shortestPath",
@@ -157,40 +194,16 @@ pub(super) const LIST: &[Algorithm] = &[
         },
         ..PLAIN
     },
+    PAIRS,
+    // The name and the columns of the library of Neo4j.
     Algorithm {
-        name: "allShortestPaths.pairs",
-        about: "The least weight of a path between all pairs of nodes, or from some of them.",
+        name: "allShortestPaths",
         columns: &[
-            ColumnOf("sourceNode", Kind::Node),
-            ColumnOf("targetNode", Kind::Node),
+            ColumnOf("sourceNodeId", Kind::Node),
+            ColumnOf("targetNodeId", Kind::Node),
             ColumnOf("distance", Kind::Float),
         ],
-        settings: &["sourceNodes", "samplingSize", "samplingSeed"],
-        bytes: |n, m, config| {
-            let sources = match config.get("samplingSize") {
-                Some(_) => config.count("samplingSize", 0)?,
-                None => config.nodes("sourceNodes")?.map_or(n, |nodes| nodes.len() as u64),
-            };
-            let threads = config.threads()?;
-            let pairs = sources.min(n).saturating_mul(n).saturating_mul(16);
-            Ok(all_pairs::bytes(n, m, threads).saturating_add(pairs))
-        },
-        run: |input| {
-            let sample = input.config.given("samplingSize", |config, key| config.count(key, 0))?;
-            let seed = input.config.count("samplingSeed", 0)?;
-            let sources = input.vertices("sourceNodes")?;
-            let settings = all_pairs::Settings { sources, sample, seed };
-            let (mut from, mut to, mut distances) = (Vec::new(), Vec::new(), Vec::new());
-            let add = |u, v, distance| {
-                from.push(u);
-                to.push(v);
-                distances.push(distance);
-            };
-            all_pairs::all_pairs(input.lists(), &settings, input.control, add).map_err(failed)?;
-            let columns = vec![Data::Vertices(from), Data::Vertices(to), Data::Floats(distances)];
-            Ok(Output { columns, figures: Vec::new() })
-        },
-        ..PLAIN
+        ..PAIRS
     },
     Algorithm {
         name: "spanningTree",

@@ -61,7 +61,7 @@ pub(crate) fn write(value: &Value, out: &mut String) -> Result<(), EvalError> {
     sizes::check_string("the JSON text", out.len())
 }
 
-fn write_text(text: &str, out: &mut String) {
+pub(crate) fn write_text(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {

@@ -1,6 +1,7 @@
 //! `apoc.cypher.*`, `apoc.when`, `apoc.do.when`, `apoc.case`: query texts that are values.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use telar_graph::{Value, ValueMap};
 
@@ -8,6 +9,7 @@ use super::args::{self, failed, rows_of};
 use super::{Entry, Mode};
 use crate::procedure::{CallContext, Rows};
 use crate::query_error::QueryError;
+use crate::result::Counters;
 use crate::sink::{self, Sink};
 
 const W: Mode = Mode::Write;
@@ -32,6 +34,22 @@ pub(super) const PROCEDURES: &[Entry] = &[
         "value MAP",
         "Runs a query text that may change the graph, and returns its rows as maps.",
         |call, arguments| run(call, &arguments[0], &arguments[1]),
+    ),
+    (
+        "apoc.cypher.runWrite",
+        W,
+        RUN,
+        "value MAP",
+        "Runs a query text that may change the graph, and returns its rows as maps.",
+        |call, arguments| run(call, &arguments[0], &arguments[1]),
+    ),
+    (
+        "apoc.cypher.runMany",
+        W,
+        "cypher STRING; params MAP = {}; config MAP = {}",
+        "row INTEGER; result MAP",
+        "Runs query texts with semicolons between, and returns the rows and changes of each.",
+        run_many,
     ),
     ("apoc.when", R, WHEN, "value MAP", "Runs one of two query texts that only read.", when),
     (
@@ -103,6 +121,51 @@ fn run(call: &mut CallContext<'_>, text: &Value, parameters: &Value) -> Result<R
     let mut found = Maps::default();
     call.write_query(&text, &parameters, &mut found).map_err(|e| e.within(&text))?;
     Ok(rows_of(found.maps))
+}
+
+/// Runs one text after the other: rows are counted from 0 for each, and a row -1 has its changes.
+fn run_many(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
+    let Value::String(all) = &arguments[0] else { return Ok(Rows::new()) };
+    let parameters = args::map(&arguments[1]);
+    let statistics = args::flag(&args::map(&arguments[2]), "statistics", true);
+    let mut rows = Rows::new();
+    for span in telar_cypher::split(all) {
+        let text = all[span.start() as usize..span.end() as usize].trim();
+        if text.is_empty() {
+            continue;
+        }
+        let (began, before) = (Instant::now(), *call.counters());
+        let mut found = Maps::default();
+        call.write_query(text, &parameters, &mut found).map_err(|e| e.within(text))?;
+        let count = found.maps.len() as i64;
+        let numbered = found.maps.into_iter().enumerate();
+        rows.extend(numbered.map(|(at, map)| vec![Value::Int(at as i64), map]));
+        if statistics {
+            let mut result = changed(&before, call.counters());
+            let time = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+            result.insert("rows".into(), count.into());
+            result.insert("time".into(), time.into());
+            rows.push(vec![Value::Int(-1), Value::map(result)]);
+        }
+    }
+    Ok(rows)
+}
+
+/// The changes between two states of the counters, by APOC's names.
+fn changed(before: &Counters, now: &Counters) -> ValueMap {
+    let count = |count: fn(&Counters) -> u64| Value::Int((count(now) - count(before)) as i64);
+    [
+        ("nodesCreated", count(|c| c.nodes_created)),
+        ("nodesDeleted", count(|c| c.nodes_deleted)),
+        ("relationshipsCreated", count(|c| c.relationships_created)),
+        ("relationshipsDeleted", count(|c| c.relationships_deleted)),
+        ("propertiesSet", count(|c| c.properties_set)),
+        ("labelsAdded", count(|c| c.labels_added)),
+        ("labelsRemoved", count(|c| c.labels_removed)),
+    ]
+    .into_iter()
+    .map(|(name, value)| (Arc::from(name), value))
+    .collect()
 }
 
 /// Runs a text, unless it is empty: then there is one empty map.

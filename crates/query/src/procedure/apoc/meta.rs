@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use telar_graph::{Value, ValueMap};
 
 use super::{Entry, Mode, args};
-use crate::procedure::{CallContext, Rows, counts, meta};
+use crate::procedure::{CallContext, Rows, counts, meta, schema};
 use crate::query_error::QueryError;
 
 const R: Mode = Mode::Read;
@@ -20,7 +20,7 @@ pub(super) const PROCEDURES: &[Entry] = &[
         "config MAP = {}",
         "value MAP",
         "Labels and relationship types with their properties, and what connects them, as a map.",
-        |call, _| Ok(vec![vec![schema(call)?]]),
+        |call, arguments| Ok(vec![vec![schema_map(call, &Filter::of(&arguments[0]))?]]),
     ),
     (
         "apoc.meta.subGraph",
@@ -29,6 +29,33 @@ pub(super) const PROCEDURES: &[Entry] = &[
         "nodes LIST<MAP>; relationships LIST<MAP>",
         "Some labels, and which types of relationships connect them, with counts, as maps.",
         sub_graph,
+    ),
+    (
+        "apoc.meta.nodeTypeProperties",
+        R,
+        "config MAP = {}",
+        "nodeType STRING; nodeLabels LIST<STRING>; propertyName STRING; propertyTypes \
+         LIST<STRING>; mandatory BOOLEAN; propertyObservations INTEGER; totalObservations INTEGER",
+        "For each set of labels, the properties of its nodes, their types, and how many have them.",
+        |call, arguments| {
+            let wanted = Filter::of(&arguments[0]);
+            schema::node_observations(call, &|labels| wanted.labels(labels))
+        },
+    ),
+    (
+        "apoc.meta.relTypeProperties",
+        R,
+        "config MAP = {}",
+        "relType STRING; sourceNodeLabels LIST<STRING>; targetNodeLabels LIST<STRING>; \
+         propertyName STRING; propertyTypes LIST<STRING>; mandatory BOOLEAN; \
+         propertyObservations INTEGER; totalObservations INTEGER",
+        "For each type and labels of its ends, the properties, their types, and how many have them.",
+        |call, arguments| {
+            let wanted = Filter::of(&arguments[0]);
+            schema::relationship_observations(call, &|ty, start, end| {
+                wanted.ty(ty) && wanted.labels(start) && wanted.labels(end)
+            })
+        },
     ),
     (
         "apoc.meta.stats",
@@ -69,13 +96,14 @@ fn properties(call: &CallContext<'_>) -> Result<[Described; 2], QueryError> {
             continue;
         }
         let of_node = row[ELEMENT_TYPE] == Value::from("node");
-        let mut described =
-            vec![("type", row[TYPE].clone()), ("existence", row[EXISTENCE].clone())];
-        match of_node {
-            true => {
-                described.extend([("unique", row[UNIQUE].clone()), ("indexed", row[INDEX].clone())])
-            }
-            false => described.push(("array", row[ARRAY].clone())),
+        let mut described = vec![
+            ("type", row[TYPE].clone()),
+            ("existence", row[EXISTENCE].clone()),
+            ("unique", row[UNIQUE].clone()),
+            ("indexed", row[INDEX].clone()),
+        ];
+        if !of_node {
+            described.push(("array", row[ARRAY].clone()));
         }
         let owner = found[usize::from(!of_node)].entry(text(&row[LABEL])).or_default();
         owner.insert(text(&row[PROPERTY]).into(), Value::map(described));
@@ -125,13 +153,13 @@ fn maps(list: &Value) -> impl Iterator<Item = &ValueMap> {
     })
 }
 
-fn schema(call: &CallContext<'_>) -> Result<Value, QueryError> {
+fn schema_map(call: &CallContext<'_>, wanted: &Filter) -> Result<Value, QueryError> {
     let [mut of_labels, mut of_types] = properties(call)?;
     let (nodes, relationships) = (counts::nodes(call)?, counts::relationships(call)?);
     let mut connected = connections(&relationships, &counts::half_patterns(call)?);
     let mut beside = counts::labels_beside(call)?;
     let mut value = ValueMap::new();
-    for (name, count) in counts::types(call)? {
+    for (name, count) in counts::types(call)?.into_iter().filter(|(name, _)| wanted.ty(name)) {
         let of = of_types.get(&name).cloned().unwrap_or_default();
         let entries = [("type", Value::from("relationship")), ("count", count.into())];
         let entries = entries.into_iter().chain([("properties", Value::map(of))]);
@@ -139,7 +167,11 @@ fn schema(call: &CallContext<'_>) -> Result<Value, QueryError> {
     }
     for node in maps(&nodes) {
         let name = node.get("name").map(text).unwrap_or_default();
+        if !wanted.label(&name) {
+            continue;
+        }
         let relationships = connected.remove(&name).unwrap_or_default().into_iter();
+        let relationships = relationships.filter(|(ty, _)| wanted.ty(ty));
         let relationships = relationships.map(|(ty, of)| {
             let entries = [
                 ("direction", Value::from(of.direction)),
@@ -170,18 +202,47 @@ fn list_of(config: &ValueMap, keys: &[&str]) -> Option<BTreeSet<String>> {
     }
 }
 
+/// The labels and relationship types that a configuration asks for.
+struct Filter {
+    labels: Option<BTreeSet<String>>,
+    types: Option<BTreeSet<String>>,
+    excluded_labels: BTreeSet<String>,
+    excluded_types: BTreeSet<String>,
+}
+
+impl Filter {
+    fn of(config: &Value) -> Self {
+        let config = args::map(config);
+        let excluded = |keys: &[&str]| list_of(&config, keys).unwrap_or_default();
+        Self {
+            labels: list_of(&config, &["includeLabels", "labels"]),
+            types: list_of(&config, &["includeRels", "rels"]),
+            excluded_labels: excluded(&["excludeLabels", "excludes"]),
+            excluded_types: excluded(&["excludeRels"]),
+        }
+    }
+
+    fn label(&self, name: &str) -> bool {
+        let included = self.labels.as_ref().is_none_or(|all| all.contains(name));
+        included && !self.excluded_labels.contains(name)
+    }
+
+    /// True for nodes with these labels: one of them is asked for, and none is excluded.
+    fn labels(&self, names: &[String]) -> bool {
+        let included =
+            self.labels.as_ref().is_none_or(|all| names.iter().any(|name| all.contains(name)));
+        included && !names.iter().any(|name| self.excluded_labels.contains(name))
+    }
+
+    fn ty(&self, name: &str) -> bool {
+        let included = self.types.as_ref().is_none_or(|all| all.contains(name));
+        included && !self.excluded_types.contains(name)
+    }
+}
+
 fn sub_graph(call: &mut CallContext<'_>, arguments: &[Value]) -> Result<Rows, QueryError> {
-    let config = args::map(&arguments[0]);
-    let labels = list_of(&config, &["includeLabels", "labels"]);
-    let types = list_of(&config, &["includeRels", "rels"]);
-    let excluded = list_of(&config, &["excludeLabels", "excludes"]).unwrap_or_default();
-    let excluded_types = list_of(&config, &["excludeRels"]).unwrap_or_default();
-    let label = |name: &str| {
-        labels.as_ref().is_none_or(|all| all.contains(name)) && !excluded.contains(name)
-    };
-    let ty = |name: &str| {
-        types.as_ref().is_none_or(|all| all.contains(name)) && !excluded_types.contains(name)
-    };
+    let wanted = Filter::of(&arguments[0]);
+    let (label, ty) = (|name: &str| wanted.label(name), |name: &str| wanted.ty(name));
     let (nodes, relationships) = (counts::nodes(call)?, counts::relationships(call)?);
     let name = |of: &ValueMap, key: &str| of.get(key).map(text).unwrap_or_default();
     let nodes = maps(&nodes).filter(|of| label(&name(of, "name")));

@@ -1,22 +1,18 @@
-//! A database as a script of Cypher, in the form of APOC's `apoc.export.cypher.all`.
+//! A graph as a script of Cypher, in the form of APOC's `apoc.export.cypher.all`.
 //!
 //! Nodes get a label and a number of their own for the time of the script, by which relationships
 //! find them; a constraint makes that fast, and all three are gone at the end. Constraints and
 //! indexes of the database come last.
 
-mod literal;
-
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
+use telar_db::Value;
 use telar_db::query::QueryError;
-use telar_db::{Database, Value};
+use telar_db::query::files::{GraphPart, GraphWritten};
 
-use crate::walk::{Walk, schema};
-use crate::{Written, failed};
-use literal::{literal, name};
+use super::literal::{literal, name};
+use crate::failed;
 
 /// Rows of a statement.
 const ROWS: usize = 500;
@@ -25,14 +21,24 @@ const CLEANED: u64 = 20_000;
 const LABEL: &str = "`UNIQUE IMPORT LABEL`";
 const ID: &str = "`UNIQUE IMPORT ID`";
 
-struct Out {
-    path: String,
-    file: BufWriter<File>,
+struct Out<'w> {
+    path: &'w str,
+    to: &'w mut dyn Write,
+    /// True for a script with the commands of Neo4j's shell.
+    shell: bool,
 }
 
-impl Out {
+impl Out<'_> {
     fn line(&mut self, text: &str) -> Result<(), QueryError> {
-        writeln!(self.file, "{text}").map_err(|e| failed(&self.path, e))
+        writeln!(self.to, "{text}").map_err(|e| failed(self.path, e))
+    }
+
+    /// A command of the shell, in a script for it.
+    fn command(&mut self, text: &str) -> Result<(), QueryError> {
+        match self.shell {
+            true => self.line(text),
+            false => Ok(()),
+        }
     }
 
     fn nodes(&mut self, labels: &str, rows: &[String]) -> Result<(), QueryError> {
@@ -65,65 +71,64 @@ fn properties(of: &str, all: &[(&str, Value)]) -> Result<String, QueryError> {
     Ok(format!("{{{}}}", entries.collect::<Result<Vec<_>, QueryError>>()?.join(", ")))
 }
 
-/// Writes a database to a new script.
-///
-/// # Errors
-/// If there is such a file, it cannot be written, or a value has no notation in Cypher. What was
-/// written is removed.
-pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
-    let place = path.display().to_string();
-    let file = File::create_new(path).map_err(|e| failed(&place, e))?;
-    let out = Out { path: place, file: BufWriter::with_capacity(1 << 16, file) };
-    write_to(db, out).inspect_err(|_| {
-        // It says why it failed; that something stays behind is the lesser evil.
-        drop(std::fs::remove_file(path));
-    })
-}
-
-fn write_to(db: &Database, mut out: Out) -> Result<Written, QueryError> {
-    let walk = Walk::new(db)?;
-    let mut written = Written::default();
-    let place = out.path.clone();
+/// Writes a graph as a script.
+pub(super) fn write(
+    to: &mut dyn Write,
+    path: &str,
+    shell: bool,
+    part: &GraphPart<'_>,
+    schema: &[String],
+) -> Result<GraphWritten, QueryError> {
+    let mut written = GraphWritten::default();
+    let mut out = Out { path, to, shell };
+    out.command(":begin")?;
     out.line(&format!(
         "CREATE CONSTRAINT UNIQUE_IMPORT_NAME FOR (node:{LABEL}) REQUIRE (node.{ID}) IS UNIQUE;"
     ))?;
+    out.command(":commit\nCALL db.awaitIndexes(300);\n:begin")?;
     let mut waiting: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    walk.nodes(|node| {
+    part.nodes(|node| {
         if node.labels.contains(&LABEL.trim_matches('`')) {
             let text = format!("the database has nodes with the label {LABEL}, which scripts use");
-            return Err(failed(&place, text));
+            return Err(failed(path, text));
         }
         let labels: String = node.labels.iter().map(|label| format!(":{}", name(label))).collect();
-        let own = properties(&format!("node {}", node.id), &node.properties)?;
-        let row = format!("{{_id: {}, properties: {own}}}", node.id);
+        let id = node.vertex.get();
+        let own = properties(&format!("node {id}"), &node.properties)?;
+        let row = format!("{{_id: {id}, properties: {own}}}");
         written.nodes += 1;
+        written.properties += node.properties.len() as u64;
         add(&mut waiting, labels, row, |labels, rows| out.nodes(labels, rows))
     })?;
     for (labels, rows) in std::mem::take(&mut waiting) {
         out.nodes(&labels, &rows)?;
     }
-    walk.relationships(db, |edge| {
+    out.command(":commit\n:begin")?;
+    part.relationships(|edge| {
         let own = properties(&format!("a relationship {}", edge.ty), &edge.properties)?;
-        let [from, to] = edge.ends;
+        let (from, to) = (edge.edge.src.get(), edge.edge.dst.get());
         let row = format!("{{start: {from}, end: {to}, properties: {own}}}");
         written.relationships += 1;
+        written.properties += edge.properties.len() as u64;
         add(&mut waiting, edge.ty.to_owned(), row, |ty, rows| out.relationships(ty, rows))
     })?;
     for (ty, rows) in waiting {
         out.relationships(&ty, &rows)?;
     }
+    out.command(":commit")?;
     for _ in 0..written.nodes.div_ceil(CLEANED) {
+        out.command(":begin")?;
         out.line(&format!(
             "MATCH (n:{LABEL}) WITH n LIMIT {CLEANED} REMOVE n:{LABEL} REMOVE n.{ID};"
         ))?;
+        out.command(":commit")?;
     }
+    out.command(":begin")?;
     out.line("DROP CONSTRAINT UNIQUE_IMPORT_NAME;")?;
-    for statement in schema(db)? {
+    for statement in schema {
         out.line(&format!("{statement};"))?;
-        written.schema += 1;
     }
-    let Out { path, mut file } = out;
-    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(|e| failed(&path, e))?;
+    out.command(":commit")?;
     Ok(written)
 }
 

@@ -4,18 +4,37 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
-use telar_db::json::Notation;
+use telar_db::Value;
+use telar_db::json::{Notation, Writer};
 use telar_db::query::QueryError;
-use telar_db::{Database, Value};
+use telar_db::query::files::{GraphPart, GraphWritten};
 
-use super::{json, labels_text, scalar_name};
-use crate::walk::Walk;
-use crate::xml::{escaped, fits};
-use crate::{Written, failed};
+use super::labels_text;
+use super::xml::{escaped, fits};
+use crate::failed;
+
+/// Scalars that GraphML has no type for, by the names that typed JSON gives them.
+fn scalar_name(value: &Value) -> Option<&'static str> {
+    Some(match value {
+        Value::Date(_) => "Date",
+        Value::LocalTime(_) => "LocalTime",
+        Value::Time(_) => "Time",
+        Value::LocalDateTime(_) => "LocalDateTime",
+        Value::DateTime(_) => "DateTime",
+        Value::Duration(_) => "Duration",
+        Value::Point(_) => "Point",
+        Value::Bytes(_) => "Base64",
+        _ => return None,
+    })
+}
+
+fn json(value: &Value, notation: Notation) -> Result<String, QueryError> {
+    let mut bytes = Vec::new();
+    Writer { notation, rows: None, begin: 0 }.value(&mut bytes, value)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
 
 /// The type of the values of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -86,17 +105,17 @@ impl Kind {
 /// Numbers of keys, by name and type.
 type Keys = BTreeMap<(String, Kind), usize>;
 
-struct Out {
-    path: String,
-    file: BufWriter<File>,
+struct Out<'w> {
+    path: &'w str,
+    to: &'w mut dyn Write,
     line: String,
 }
 
-impl Out {
+impl Out<'_> {
     fn flush(&mut self) -> Result<(), QueryError> {
-        let written = self.file.write_all(self.line.as_bytes());
+        let written = self.to.write_all(self.line.as_bytes());
         self.line.clear();
-        written.map_err(|e| failed(&self.path, e))
+        written.map_err(|e| failed(self.path, e))
     }
 
     fn data(&mut self, keys: &Keys, of: char, name: &str, value: &Value) -> Result<(), QueryError> {
@@ -112,7 +131,7 @@ impl Out {
     fn attribute(&mut self, name: &str, value: &str) -> Result<(), QueryError> {
         if !fits(value) {
             let text = format!("the name {value:?} has characters that XML cannot hold");
-            return Err(failed(&self.path, text));
+            return Err(failed(self.path, text));
         }
         let _ = write!(self.line, " {name}=\"");
         escaped(&mut self.line, value);
@@ -129,13 +148,12 @@ const HEAD: &str = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
     <key id=\"labels\" for=\"node\" attr.name=\"labels\" attr.type=\"string\"/>\n\
     <key id=\"label\" for=\"edge\" attr.name=\"label\" attr.type=\"string\"/>\n";
 
-/// Writes a database to a new file of GraphML.
-///
-/// # Errors
-/// If there is such a file, it cannot be written, or a name has characters that XML has not.
-pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
-    let place = path.display().to_string();
-    let walk = Walk::new(db)?;
+/// Writes a graph as GraphML.
+pub(super) fn write(
+    to: &mut dyn Write,
+    path: &str,
+    part: &GraphPart<'_>,
+) -> Result<GraphWritten, QueryError> {
     let (mut node_keys, mut edge_keys) = (Keys::new(), Keys::new());
     let note = |keys: &mut Keys, properties: &[(&str, Value)]| {
         for (name, value) in properties {
@@ -143,17 +161,15 @@ pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
             keys.entry(((*name).to_owned(), Kind::of(value))).or_insert(next);
         }
     };
-    walk.nodes(|node| {
+    part.nodes(|node| {
         note(&mut node_keys, &node.properties);
         Ok(())
     })?;
-    walk.relationships(db, |edge| {
+    part.relationships(|edge| {
         note(&mut edge_keys, &edge.properties);
         Ok(())
     })?;
-    let file = File::create_new(path).map_err(|e| failed(&place, e))?;
-    let mut out =
-        Out { path: place, file: BufWriter::with_capacity(1 << 16, file), line: HEAD.to_owned() };
+    let mut out = Out { path, to, line: HEAD.to_owned() };
     for (keys, of, long) in [(&node_keys, 'n', "node"), (&edge_keys, 'e', "edge")] {
         for ((name, kind), number) in keys {
             let _ = write!(out.line, "<key id=\"{of}{number}\" for=\"{long}\"");
@@ -162,10 +178,10 @@ pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
         }
     }
     out.line.push_str("<graph id=\"G\" edgedefault=\"directed\">\n");
-    let mut written = Written::default();
-    walk.nodes(|node| {
+    let mut written = GraphWritten::default();
+    part.nodes(|node| {
         let labels = labels_text(node.labels.iter().copied());
-        let _ = write!(out.line, "<node id=\"n{}\"", node.id);
+        let _ = write!(out.line, "<node id=\"n{}\"", node.vertex.get());
         out.attribute("labels", &labels)?;
         out.line.push_str("><data key=\"labels\">");
         escaped(&mut out.line, &labels);
@@ -175,10 +191,11 @@ pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
         }
         out.line.push_str("</node>\n");
         written.nodes += 1;
+        written.properties += node.properties.len() as u64;
         out.flush()
     })?;
-    walk.relationships(db, |edge| {
-        let [from, to] = edge.ends;
+    part.relationships(|edge| {
+        let (from, to) = (edge.edge.src.get(), edge.edge.dst.get());
         let _ = write!(
             out.line,
             "<edge id=\"e{}\" source=\"n{from}\" target=\"n{to}\"",
@@ -193,16 +210,10 @@ pub fn write(db: &Database, path: &Path) -> Result<Written, QueryError> {
         }
         out.line.push_str("</edge>\n");
         written.relationships += 1;
+        written.properties += edge.properties.len() as u64;
         out.flush()
     })?;
     out.line.push_str("</graph>\n</graphml>\n");
     out.flush()?;
-    let schema = crate::walk::schema(db)?.len() as u64;
-    if schema > 0 {
-        let text = "constraints and indexes are not in it: GraphML has no place for them";
-        written.notes.push(text.to_owned());
-    }
-    let Out { path, mut file, .. } = out;
-    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(|e| failed(&path, e))?;
     Ok(written)
 }

@@ -183,7 +183,7 @@ settings! {
     "import.folder" import_folder: Option<PathBuf> = None,
         "Folder below which LOAD and COPY FROM may read. Unset: nowhere.";
     "export.folder" export_folder: Option<PathBuf> = None,
-        "Folder below which COPY TO may make files. Unset: nowhere.";
+        "Folder below which COPY TO and apoc.export may make files. Unset: nowhere.";
     "backup.folder" backup_folder: Option<PathBuf> = None,
         "Folder below which CALL telar.backup writes. Unset: nowhere.";
     "log.level" log_level: LogLevel = LogLevel::Info,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use telar_graph::{CommitTs, EdgeId, Value, VertexId};
+use telar_graph::{CommitTs, EdgeId, EdgeTypeId, Value, VertexId};
 
 use crate::description::PlanDescription;
 use crate::entities::Entities;
@@ -171,6 +171,16 @@ pub fn element_id_of_edge(edge: &EdgeId) -> String {
     format!("r:{}:{}:{}:{}", edge.ty, edge.src, edge.dst, edge.ordinal)
 }
 
+/// The relationship with an element id, if there is one.
+pub(crate) fn edge_of_element_id(id: &str) -> Option<EdgeId> {
+    let mut parts = id.strip_prefix("r:")?.split(':');
+    let ty = EdgeTypeId::from_raw(parts.next()?.parse().ok()?);
+    let src = VertexId::from_raw(parts.next()?.parse().ok()?);
+    let dst = VertexId::from_raw(parts.next()?.parse().ok()?);
+    let ordinal = parts.next()?.parse().ok()?;
+    parts.next().is_none().then_some(EdgeId { ty, src, dst, ordinal })
+}
+
 /// `id()` of a relationship. It has no number of its own: this one tells it from others.
 ///
 /// One with an ordinal is told by type and ordinal, below 2^48. Others, of which there is one from
@@ -199,8 +209,6 @@ pub fn number_of_edge(edge: &EdgeId) -> i64 {
 #[cfg(test)]
 mod tests {
     use std::collections::HashSet;
-
-    use telar_graph::EdgeTypeId;
 
     use super::*;
 

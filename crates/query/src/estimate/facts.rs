@@ -126,6 +126,11 @@ impl Facts {
         }
     }
 
+    /// Number of ids that are given: one, or those of a list.
+    pub(crate) fn given_ids(&self, ids: &Expr, any: bool) -> f64 {
+        if any { self.list_length(ids, super::SEEK_LIST) } else { 1.0 }
+    }
+
     /// Number of elements of a list; `unknown` where no fact says it.
     pub(crate) fn list_length(&self, list: &Expr, unknown: f64) -> f64 {
         match list {

@@ -3,8 +3,8 @@
 use super::parallel::{Input, Morsels, Parallel};
 use super::profile::Watched;
 use super::{
-    Exec, Operator, Ramp, Source, aggregate, apply, call, count_store, create, degrees, delete,
-    distinct, expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv,
+    Exec, Operator, Ramp, Source, aggregate, apply, by_id, call, count_store, create, degrees,
+    delete, distinct, expand, hash_join, in_transactions, index_seek, intersect, limit, load_csv,
     load_file, merge, project, reach, relationship_seek, repeat, scan, select, set, shortest, sort,
     union, unwind, var_expand,
 };
@@ -95,7 +95,8 @@ fn operator<'p>(
         Plan::RelationshipSeek(p) => {
             Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p))
         }
-        Plan::NodeById(p) => Box::new(scan::NodeById::new(input(&p.input), p)),
+        Plan::NodeById(p) => Box::new(by_id::NodeById::new(input(&p.input), p)),
+        Plan::RelationshipById(p) => Box::new(by_id::RelationshipById::new(input(&p.input), p)),
         Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p, ramp)),
         Plan::Intersect(p) => Box::new(intersect::Intersect::new(input(&p.input), p)),
         Plan::Degrees(p) => Box::new(degrees::Degrees::new(input(&p.input), p)),

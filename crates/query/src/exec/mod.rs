@@ -10,6 +10,7 @@ mod aggregate;
 mod apply;
 mod branches;
 mod build;
+mod by_id;
 mod call;
 mod collected;
 mod count_store;

@@ -1,6 +1,7 @@
 //! Relationships that an index has for a key or range, with the nodes at their ends.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
 
@@ -10,7 +11,7 @@ use super::feed::Feed;
 use super::memory::Held;
 use super::seek::{MANY, Ranges, sort_from, tested, was_read};
 use super::{Exec, Operator, Source};
-use crate::batch::{BATCH_ROWS, Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::plan::{self, Name, Way};
 use crate::query_error::QueryError;
 
@@ -23,9 +24,17 @@ pub(crate) struct RelationshipSeek<'p> {
     held: Held,
 }
 
+/// Slots of the ends, and the direction from the first to the second.
+#[derive(Clone, Copy)]
+pub(super) struct Ends {
+    pub(super) from: Slot,
+    pub(super) to: Slot,
+    pub(super) way: Way,
+}
+
 /// Rows, with the relationships found for them, and which of the ends is `from`.
 #[derive(Default)]
-struct Found {
+pub(super) struct Found {
     rows: Vec<u32>,
     edges: Vec<EdgeId>,
     from: Vec<VertexId>,
@@ -40,6 +49,10 @@ impl<'p> RelationshipSeek<'p> {
     pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
         let input = Feed::new(input);
         Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipSeek") }
+    }
+
+    fn ends(&self) -> Ends {
+        Ends { from: self.plan.from, to: self.plan.to, way: self.plan.way }
     }
 
     fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
@@ -75,7 +88,7 @@ impl<'p> RelationshipSeek<'p> {
                 all_edges(&p.ty, cx, &mut edges)?;
             }
             for edge in edges.iter().filter(|edge| !is_used(**edge, &used, row)) {
-                found.add(row as u32, *edge, p);
+                found.add(row as u32, *edge, self.ends());
             }
         }
         Ok(found)
@@ -89,21 +102,39 @@ impl Found {
         self.rows.capacity() * size_of::<u32>() + edges + ends
     }
 
-    fn add(&mut self, row: u32, edge: EdgeId, p: &plan::RelationshipSeek) {
+    /// Number of relationships, each once for each direction.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn add(&mut self, row: u32, edge: EdgeId, ends: Ends) {
         let (src, dst) = (edge.src, edge.dst);
-        let ways: &[(VertexId, VertexId)] = match p.way {
+        let ways: &[(VertexId, VertexId)] = match ends.way {
             Way::Out => &[(src, dst)],
             Way::In => &[(dst, src)],
             // A loop is the same both ways.
             Way::Both if src == dst => &[(src, dst)],
             Way::Both => &[(src, dst), (dst, src)],
         };
-        for (from, to) in ways.iter().filter(|(from, to)| p.from != p.to || from == to) {
+        for (from, to) in ways.iter().filter(|(from, to)| ends.from != ends.to || from == to) {
             self.rows.push(row);
             self.edges.push(edge);
             self.from.push(*from);
             self.to.push(*to);
         }
+    }
+
+    /// Some of them, with their rows.
+    pub(super) fn batch(&self, rows: &Batch, part: Range<usize>, edge: Slot, ends: Ends) -> Batch {
+        let mut out = rows.gather(&self.rows[part.clone()]);
+        out.set(edge, Column::from(self.edges[part.clone()].to_vec()));
+        out.set(ends.from, Column::from(self.from[part.clone()].to_vec()));
+        out.set(ends.to, Column::from(self.to[part].to_vec()));
+        out
     }
 }
 
@@ -143,10 +174,7 @@ impl Operator for RelationshipSeek<'_> {
             for start in (0..found.rows.len()).step_by(BATCH_ROWS) {
                 cx.check()?;
                 let part = start..found.rows.len().min(start + BATCH_ROWS);
-                let mut out = rows.gather(&found.rows[part.clone()]);
-                out.set(self.plan.edge, Column::from(found.edges[part.clone()].to_vec()));
-                out.set(self.plan.from, Column::from(found.from[part.clone()].to_vec()));
-                out.set(self.plan.to, Column::from(found.to[part].to_vec()));
+                let mut out = found.batch(&rows, part, self.plan.edge, self.ends());
                 if !found.exact {
                     out = tested(out, &self.plan.sought, cx)?;
                 }

@@ -1,10 +1,9 @@
-//! Operators that find nodes: by scan, by number.
+//! Scan of nodes.
 
-use telar_graph::{Value, VertexId};
+use telar_graph::VertexId;
 
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{Batch, Column};
-use crate::exec::eval::eval;
 use crate::plan;
 use crate::query_error::QueryError;
 
@@ -88,52 +87,5 @@ impl Operator for NodeScan<'_> {
                 return Ok(Some(joined(&rows, &numbers, self.plan.slot, found)));
             }
         }
-    }
-}
-
-/// The node whose number each row gives.
-pub(crate) struct NodeById<'p> {
-    input: Source<'p>,
-    plan: &'p plan::NodeById,
-}
-
-impl<'p> NodeById<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::NodeById) -> Self {
-        Self { input, plan }
-    }
-}
-
-impl Operator for NodeById<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        while let Some(rows) = self.input.next(cx)? {
-            cx.check()?;
-            let ids = eval(&self.plan.id, &rows, cx)?;
-            let (mut numbers, mut named) = (Vec::new(), Vec::new());
-            for row in 0..rows.rows() {
-                let raw = match (ids.get(row), self.plan.element) {
-                    (Value::Int(id), false) => u64::try_from(id).ok(),
-                    // `1.0 = 1`; the condition itself is tested above.
-                    (Value::Float(id), false) => {
-                        (id >= 0.0 && id.fract() == 0.0).then_some(id as u64)
-                    }
-                    (Value::String(id), true) => crate::result::vertex_of_element_id(&id),
-                    _ => None,
-                };
-                if let Some(vertex) = raw.map(VertexId::from_raw) {
-                    numbers.push(row as u32);
-                    named.push(vertex);
-                }
-            }
-            let mut exist = Vec::with_capacity(named.len());
-            cx.graph().vertices_exist(&named, &mut exist)?;
-            let found: Vec<VertexId> =
-                named.iter().zip(&exist).filter(|(_, exists)| **exists).map(|(v, _)| *v).collect();
-            let mut exist = exist.into_iter();
-            numbers.retain(|_| exist.next() == Some(true));
-            if !found.is_empty() {
-                return Ok(Some(joined(&rows, &numbers, self.plan.slot, found)));
-            }
-        }
-        Ok(None)
     }
 }

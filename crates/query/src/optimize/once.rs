@@ -38,6 +38,7 @@ pub(crate) fn avoid_unread_rows(
         | Plan::IndexSeek(_)
         | Plan::RelationshipSeek(_)
         | Plan::NodeById(_)
+        | Plan::RelationshipById(_)
         | Plan::Expand(_)
         | Plan::Intersect(_)
         | Plan::Degrees(_)
@@ -102,6 +103,7 @@ fn binds_object(plan: &Plan, slot: Slot) -> bool {
         Plan::IndexSeek(p) => &p.input,
         Plan::RelationshipSeek(p) => &p.input,
         Plan::NodeById(p) => &p.input,
+        Plan::RelationshipById(p) => &p.input,
         Plan::Expand(p) => &p.input,
         Plan::Intersect(p) => &p.input,
         Plan::VarExpand(p) => &p.input,

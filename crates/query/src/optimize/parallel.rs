@@ -105,7 +105,9 @@ impl Plan {
         match self {
             Self::NodeScan(_) => 2,
             Self::IndexSeek(p) => usize::from(!p.sought.is_unique() || p.sought.any),
-            Self::Unit | Self::Argument | Self::NodeById(_) | Self::CountStore(_) => 0,
+            Self::NodeById(p) => usize::from(p.any),
+            Self::RelationshipById(p) => usize::from(p.any),
+            Self::Unit | Self::Argument | Self::CountStore(_) => 0,
             _ => usize::from(!self.computes()),
         }
     }

@@ -95,7 +95,7 @@ macro_rules! plan {
 // Operators of logical plans only, then all others.
 plan! {
     Match;
-    NodeScan IndexSeek RelationshipSeek NodeById Expand VarExpand ShortestPath Repeat Select Filter
-    Extend Keep Prune Aggregate CountStore Distinct Sort Skip Limit Unwind Apply InTransactions
+    NodeScan IndexSeek RelationshipSeek NodeById RelationshipById Expand VarExpand ShortestPath
+    Repeat Select Filter Extend Keep Prune Aggregate CountStore Distinct Sort Skip Limit Unwind Apply InTransactions
     Union Eager Create Merge Set Delete Foreach Call LoadCsv Parallel Intersect Degrees HashJoin
 }

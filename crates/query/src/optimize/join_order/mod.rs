@@ -26,8 +26,8 @@ use crate::estimate::{Facts, Hop};
 use crate::expr::{Binary, Expr, GraphFunction};
 use crate::plan::pattern::{Group, Length, Pattern, Relationship, Selection, overlap};
 use crate::plan::{
-    Expand, Extend, Filter, IndexSeek, Match, Name, NodeById, NodeScan, Plan, RelationshipSeek,
-    Repeat, Select, ShortestPath, Types, Unwind, VarExpand, Way,
+    Expand, Extend, Filter, IndexSeek, Match, Name, NodeById, NodeScan, Plan, RelationshipById,
+    RelationshipSeek, Repeat, Select, ShortestPath, Types, Unwind, VarExpand, Way,
 };
 use crate::watch;
 use merge::Clauses;
@@ -35,6 +35,7 @@ use merge::Clauses;
 use order::AccessPath;
 pub(super) use plan_estimates::PlanEstimates;
 use plan_estimates::RowEstimate;
+use seek::Ids;
 
 /// Input of a pattern: bound variables, relationships to differ from, facts, and rows.
 #[derive(Clone)]
@@ -457,9 +458,29 @@ impl Solver<'_, '_> {
     /// Finds a part of the pattern by an access path.
     fn access(&mut self, path: AccessPath) {
         match path {
-            AccessPath::Id { slot, id, element } => {
+            AccessPath::Id { slot, ids: Ids { value: id, element, any } } => {
                 self.bound.insert(slot);
-                self.wrap(|input| Plan::from(NodeById { input, slot, id, element }));
+                self.wrap(|input| Plan::from(NodeById { input, slot, id, element, any }));
+            }
+            AccessPath::RelationshipId { at, ids } => {
+                let r = self.pattern.relationships.remove(at);
+                let distinct_from = self.distinct_from(&r);
+                self.bound.extend([r.slot, r.from, r.to]);
+                self.wrap(|input| {
+                    let Relationship { slot: edge, from, to, way, types, .. } = r;
+                    let Ids { value: id, any, .. } = ids;
+                    Plan::from(RelationshipById {
+                        input,
+                        edge,
+                        from,
+                        to,
+                        way,
+                        types,
+                        id,
+                        any,
+                        distinct_from,
+                    })
+                });
             }
             AccessPath::Index { slot, label, mut sought } => {
                 self.take_tested(slot, Some(&label), &mut sought);

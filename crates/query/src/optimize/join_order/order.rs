@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::Solver;
-use super::seek::IsBound;
+use super::seek::{Ids, IsBound};
 use crate::batch::Slot;
 use crate::estimate::{Facts, Hop, PathEnds, PathLength};
 use crate::expr::Expr;
@@ -23,11 +23,10 @@ const SCAN_MIN: f64 = 10.0;
 
 /// Access path: a way to find a part of the pattern without a relationship from a bound node.
 pub(super) enum AccessPath {
-    /// A node by its number.
+    /// Nodes by their ids.
     Id {
         slot: Slot,
-        id: Expr,
-        element: bool,
+        ids: Ids,
     },
     Index {
         slot: Slot,
@@ -37,6 +36,11 @@ pub(super) enum AccessPath {
     Scan {
         slot: Slot,
         label: Option<Arc<str>>,
+    },
+    /// A relationship by its element id, with both of its nodes; `at` is its place in the pattern.
+    RelationshipId {
+        at: usize,
+        ids: Ids,
     },
     /// A relationship by an index, with both of its nodes; `at` is its place in the pattern.
     Relationship {
@@ -168,7 +172,7 @@ impl Solver<'_, '_> {
         next.map(|node| self.node_access(node, &|slot| self.is_bound(slot)).0)
     }
 
-    /// Access path to a relationship by an index, and its rows.
+    /// Access path to a relationship by its id or by an index, and its rows.
     pub(super) fn relationship_access(
         &self,
         at: usize,
@@ -176,11 +180,15 @@ impl Solver<'_, '_> {
     ) -> Option<(AccessPath, f64)> {
         let r = &self.pattern.relationships[at];
         let bound = [r.slot, r.from, r.to].into_iter().any(is_bound);
-        let Types::Of(types) = &r.types else { return None };
-        let [ty] = &types[..] else { return None };
         if bound || !r.is_single() {
             return None;
         }
+        if let Some(ids) = self.ids_of(r.slot, is_bound).filter(|ids| ids.element) {
+            let rows = self.facts.given_ids(&ids.value, ids.any);
+            return Some((AccessPath::RelationshipId { at, ids }, rows));
+        }
+        let Types::Of(types) = &r.types else { return None };
+        let [ty] = &types[..] else { return None };
         let found = self.relationship_index(r.slot, ty, is_bound)?;
         let (ty, sought) = (found.name, found.sought);
         Some((AccessPath::Relationship { at, ty, sought }, found.rows))
@@ -194,9 +202,10 @@ impl Solver<'_, '_> {
             let rows = counts.label_count(label).max(SCAN_MIN);
             return (AccessPath::Scan { slot, label: Some(label.clone()) }, rows);
         }
-        let id = if hints.index(slot).is_none() { self.id_of(slot, is_bound) } else { None };
-        if let Some((id, element)) = id {
-            return (AccessPath::Id { slot, id, element }, 1.0);
+        let ids = if hints.index(slot).is_none() { self.ids_of(slot, is_bound) } else { None };
+        if let Some(ids) = ids {
+            let rows = self.facts.given_ids(&ids.value, ids.any);
+            return (AccessPath::Id { slot, ids }, rows);
         }
         if let Some(found) = self.node_index(slot, is_bound) {
             let (label, sought) = (found.name, found.sought);
@@ -231,6 +240,10 @@ impl Solver<'_, '_> {
                 objects.into_iter().for_each(|o| _ = counts.narrow_to(&mut facts, *slot, o));
                 facts.note_seek(*slot, sought);
                 bound.insert(*slot);
+            }
+            AccessPath::RelationshipId { at, .. } => {
+                let r = left.remove(*at);
+                bound.extend([r.slot, r.from, r.to]);
             }
             AccessPath::Relationship { at, sought, .. } => {
                 let r = left.remove(*at);

@@ -27,6 +27,51 @@ pub(super) struct Candidate {
     pub(super) rows: f64,
 }
 
+/// Ids that a condition gives a node or relationship.
+pub(super) struct Ids {
+    /// An id, or a list of ids.
+    pub(super) value: Expr,
+    /// True for element ids.
+    pub(super) element: bool,
+    /// True for a list of ids.
+    pub(super) any: bool,
+}
+
+/// The ids of `id(x) = value`, of `id(x) IN list`, or of several such that are joined by `OR`.
+fn ids_given(condition: &Expr, object: Slot, is_bound: IsBound<'_>) -> Option<Ids> {
+    let is_element = |id: &Expr| {
+        let Expr::GraphFunction(function, arguments) = id else { return None };
+        let element = match function {
+            GraphFunction::Id => false,
+            GraphFunction::ElementId => true,
+            _ => return None,
+        };
+        matches!(arguments[..], [Expr::Slot(slot)] if slot == object).then_some(element)
+    };
+    let of = |id: &Expr, value: &Expr, any: bool| {
+        let element = is_element(id)?;
+        value.is_bound(is_bound).then(|| Ids { value: value.clone(), element, any })
+    };
+    match condition {
+        Expr::Binary(Binary::Equal, left, right) => {
+            of(left, right, false).or_else(|| of(right, left, false))
+        }
+        Expr::Binary(Binary::In, id, list) => of(id, list, true),
+        Expr::Or(parts) => {
+            let given = |part: &Expr| {
+                let conjuncts = conjuncts(part.clone());
+                conjuncts.iter().find_map(|c| ids_given(c, object, is_bound).filter(|i| !i.any))
+            };
+            let all: Vec<Ids> = parts.iter().map(given).collect::<Option<_>>()?;
+            let element = all.first()?.element;
+            let same = all.iter().all(|ids| ids.element == element);
+            let values = all.into_iter().map(|ids| ids.value).collect();
+            same.then(|| Ids { value: Expr::List(values), element, any: true })
+        }
+        _ => None,
+    }
+}
+
 impl Solver<'_, '_> {
     /// Labels that the conditions ask of a node.
     pub(super) fn labels_of(&self, node: Slot) -> Vec<Arc<str>> {
@@ -119,22 +164,11 @@ impl Solver<'_, '_> {
         all.filter_map(of_property).collect()
     }
 
-    /// Id that a condition gives a node: the value, and true if it is an element id.
-    pub(super) fn id_of(&self, node: Slot, is_bound: IsBound<'_>) -> Option<(Expr, bool)> {
-        self.pattern.conditions.iter().find_map(|condition| {
-            let Expr::Binary(Binary::Equal, left, right) = condition else { return None };
-            [(left, right), (right, left)].into_iter().find_map(|(id, value)| {
-                let Expr::GraphFunction(function, arguments) = &**id else { return None };
-                let element = match function {
-                    GraphFunction::Id => false,
-                    GraphFunction::ElementId => true,
-                    _ => return None,
-                };
-                let of_node = matches!(arguments[..], [Expr::Slot(slot)] if slot == node);
-                let known = value.is_bound(is_bound);
-                (of_node && known).then(|| ((**value).clone(), element))
-            })
-        })
+    /// Ids that the conditions give a node or relationship: one, if there is, else a list.
+    pub(super) fn ids_of(&self, object: Slot, is_bound: IsBound<'_>) -> Option<Ids> {
+        let conditions = &self.pattern.conditions;
+        let found = || conditions.iter().filter_map(|c| ids_given(c, object, is_bound));
+        found().find(|ids| !ids.any).or_else(|| found().next())
     }
 
     /// Removes the condition that a scan by label makes true.

@@ -1,15 +1,17 @@
-//! Seek of a node by its id.
+//! Seek of nodes by their ids.
 
 use super::prelude::*;
 
-/// Node with an id, for every row.
+/// The node with an id, or the nodes whose ids are in a list, for every row.
 #[derive(Debug, Clone)]
 pub(crate) struct NodeById {
     pub(crate) input: Plan,
     pub(crate) slot: Slot,
     pub(crate) id: Expr,
-    /// True for an element id, which is a string; false for a number.
+    /// True for element ids, which are strings; false for numbers.
     pub(crate) element: bool,
+    /// True if `id` is a list of ids.
+    pub(crate) any: bool,
 }
 
 impl Operator for NodeById {
@@ -35,13 +37,14 @@ impl Operator for NodeById {
 
     only_reads!();
 
-    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, _: &mut Facts) -> f64 {
-        rows.first
+    fn estimate(&self, _: &Counts<'_>, rows: InputRows<'_>, facts: &mut Facts) -> f64 {
+        rows.first * facts.given_ids(&self.id, self.any)
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
         let function = if self.element { "elementId" } else { "id" };
         let (slot, id) = (p.slot(self.slot), p.expr(&self.id));
-        ("NodeByIdSeek", format!("({slot}) {function}({slot}) = {id}"))
+        let is = if self.any { "IN" } else { "=" };
+        ("NodeByIdSeek", format!("({slot}) {function}({slot}) {is} {id}"))
     }
 }

@@ -154,7 +154,16 @@ impl Cycles {
         (0..self.len()).map(|number| self.get(number))
     }
 
-    fn push(&mut self, vertices: impl Iterator<Item = u32>, edges: impl Iterator<Item = u64>) {
+    fn push(
+        &mut self,
+        length: usize,
+        vertices: impl Iterator<Item = u32>,
+        edges: impl Iterator<Item = u64>,
+        most: Most,
+    ) {
+        grow(&mut self.vertices, length, most.edges);
+        grow(&mut self.edges, length, most.edges);
+        grow(&mut self.ends, 1, most.cycles);
         self.vertices.extend(vertices);
         self.edges.extend(edges);
         self.ends.push(self.edges.len() as u64);
@@ -171,10 +180,9 @@ impl Cycles {
         }
     }
 
-    /// Adds cycles of `more` until there are `limit`.
-    fn append(&mut self, mut more: Self, limit: u64) {
-        let room = limit.saturating_sub(self.ends.len() as u64);
-        more.truncate(usize::try_from(room).unwrap_or(usize::MAX));
+    /// Adds cycles of `more` until there are as many as the limit allows.
+    fn append(&mut self, mut more: Self, most: Most) {
+        more.truncate(most.limit.saturating_sub(self.ends.len()));
         if self.is_empty() {
             // Not copied, as they can be many.
             more.limited |= self.limited;
@@ -182,19 +190,54 @@ impl Cycles {
             return;
         }
         for cycle in more.iter() {
-            self.push(cycle.vertices.iter().copied(), cycle.edges.iter().copied());
+            let (vertices, edges) = (cycle.vertices.iter().copied(), cycle.edges.iter().copied());
+            self.push(cycle.edges.len(), vertices, edges, most);
         }
         self.limited |= more.limited;
     }
 }
 
+/// Sizes that lists of cycles never exceed.
+#[derive(Debug, Clone, Copy)]
+struct Most {
+    limit: usize,
+    /// One more than the limit: that there are more is known when one is found.
+    cycles: usize,
+    /// Edges of all of them.
+    edges: usize,
+}
+
+impl Settings<'_> {
+    /// The length of the longest cycle in a graph of so many vertices.
+    fn longest(&self, n: u64) -> u64 {
+        u64::from(self.max_length).min(n)
+    }
+
+    fn most(&self, n: u64) -> Most {
+        let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+        let limit = size(self.limit);
+        let cycles = limit.saturating_add(1);
+        Most { limit, cycles, edges: cycles.saturating_mul(size(self.longest(n))) }
+    }
+}
+
+/// Makes room for `more` elements: twice as much as there was, but for no more than `most`. A list
+/// that has reached its limit was copied from one that had not: both together take less than twice
+/// what the limit allows.
+fn grow<T>(list: &mut Vec<T>, more: usize, most: usize) {
+    if list.capacity() - list.len() < more {
+        let wanted = list.capacity().saturating_mul(2).min(most).max(list.len() + more);
+        list.reserve_exact(wanted - list.len());
+    }
+}
+
 /// Upper estimate of memory beyond the graph, in bytes, on this number of threads, if there are as
-/// many cycles as the limit allows: each thread may find as many, and allocate twice as much.
+/// many cycles as the limit allows: each thread may find as many, and have two lists while one
+/// grows.
 #[must_use]
 pub fn bytes(n: u64, m: u64, settings: &Settings<'_>, threads: usize) -> u64 {
     let order = if settings.times.is_some() { 4 * m } else { 0 };
-    let longest = u64::from(settings.max_length).min(n);
-    let result = settings.limit.saturating_mul(8 + 12 * longest);
+    let result = settings.limit.saturating_mul(8 + 12 * settings.longest(n));
     let threads = threads as u64;
     (n * (1 + 10 * threads) + order).saturating_add(result.saturating_mul(1 + 2 * threads))
 }
@@ -278,6 +321,7 @@ pub fn cycles(
     let root = |at: usize| roots.as_ref().map_or(at as u32, |roots| roots[at]);
     let pool = Pool::new();
     let mut result = Cycles::default();
+    let most = settings.most(graph.vertices().into());
     let batch = GRAIN * TASKS_PER_THREAD * control.threads();
     for first in (0..count).step_by(batch) {
         let limit = settings.limit - result.len() as u64;
@@ -285,7 +329,7 @@ pub fn cycles(
         let counts: Vec<AtomicU64> = (0..tasks).map(|_| AtomicU64::new(0)).collect();
         let run = |task: usize| {
             let begin = first + task * GRAIN;
-            let mut sink = Sink { task, counts: &counts, limit, found: Cycles::default() };
+            let mut sink = Sink { task, counts: &counts, limit, most, found: Cycles::default() };
             pool.with(
                 || Scratch::new(n),
                 |scratch| {
@@ -299,7 +343,7 @@ pub fn cycles(
         };
         let found: Result<Vec<Cycles>> =
             control.install(|| (0..tasks).into_par_iter().map(run).collect());
-        found?.into_iter().for_each(|more| result.append(more, settings.limit));
+        found?.into_iter().for_each(|more| result.append(more, most));
         control.report((first + batch).min(count) as u64, count as u64);
         if result.limited {
             break;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::{Cycles, Settings, TimeOrder};
+use super::{Cycles, Most, Settings, TimeOrder};
 use crate::control::{Control, Result};
 use crate::csr::Csr;
 use crate::paths::path::{NONE, Pace};
@@ -17,6 +17,7 @@ pub(super) struct Sink<'a> {
     /// Cycles of each task of the batch so far.
     pub(super) counts: &'a [AtomicU64],
     pub(super) limit: u64,
+    pub(super) most: Most,
     pub(super) found: Cycles,
 }
 
@@ -260,7 +261,8 @@ impl Search<'_, '_> {
             (false, _) => return,
         };
         let steps = || path[start..].iter().chain(&path[..start]);
-        sink.found.push(steps().map(|step| step.from), steps().map(|step| step.edge));
+        let (vertices, edges) = (steps().map(|step| step.from), steps().map(|step| step.edge));
+        sink.found.push(path.len(), vertices, edges, sink.most);
         let count = sink.counts[sink.task].fetch_add(1, Relaxed) + 1;
         if count > sink.limit || (count.is_multiple_of(LOOK) && sink.is_full()) {
             sink.found.limited = true;

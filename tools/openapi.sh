@@ -2,11 +2,13 @@
 # Compares a running server with its OpenAPI document: schemathesis makes requests that the document
 # allows and requests that it does not, and looks whether status, headers and bodies are as written.
 #
-#   tools/openapi.sh                  some hundred requests per address
-#   TELAR_LONG=1 tools/openapi.sh     ten times as many
+#   tools/openapi.sh [TELAR]                some hundred requests per address
+#   TELAR_LONG=1 tools/openapi.sh [TELAR]   ten times as many
 #
+# TELAR is the binary; without it a debug build is made.
 # Needs python3 with venv; schemathesis is installed below the target directory.
 set -euo pipefail
+telar=${1:+$(realpath "$1")}
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 VERSION=4.32.5
@@ -28,9 +30,12 @@ if [[ ! -x $venv/bin/schemathesis ]]; then
     "$venv/bin/pip" install --quiet --disable-pip-version-check "schemathesis==$VERSION"
 fi
 
-cargo build --locked --quiet -p telar-server
+if [[ -z $telar ]]; then
+    cargo build --locked --quiet -p telar-server
+    telar=$target/debug/telar
+fi
 export TELAR_AUTH_INITIAL_PASSWORD=correct-horse
-"$target/debug/telar" serve --memory --bolt 127.0.0.1:0 --http 127.0.0.1:0 \
+"$telar" serve --memory --bolt 127.0.0.1:0 --http 127.0.0.1:0 \
     --set limits.statement_timeout=5s --set http.transaction_idle=10s \
     --set auth.failed_logins=1000000 >"$work/addresses" 2>"$work/log" &
 server=$!

@@ -3,8 +3,9 @@
 # names it; ends with the number of tests passed and failed. Never edits the tree.
 #
 # All steps share one target directory, one package set and one profile, so that nothing is built
-# twice; only the feature builds at the end compile the engine again.
+# twice; only packages and feature builds at the end compile the engine again.
 set -euo pipefail
+trap 'trap - TERM; kill 0' INT TERM
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Runs with features that must stay out of the ordinary build. One line each: arguments of
@@ -16,13 +17,11 @@ FEATURE_TESTS=(
 )
 
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
-target=${CARGO_TARGET_DIR:-target}
-mkdir -p "$target"
+target=$(mkdir -p "${CARGO_TARGET_DIR:-target}" && cd "${CARGO_TARGET_DIR:-target}" && pwd)
 log=$target/test-gate.log
 : >"$log"
 # What tests do without (docs/test-data.md): the output of tests that pass is not shown.
-export TELAR_SKIPPED=$PWD/$target/test-skipped
-if [[ $target == /* ]]; then TELAR_SKIPPED=$target/test-skipped; fi
+export TELAR_SKIPPED=$target/test-skipped
 : >"$TELAR_SKIPPED"
 started=$SECONDS
 
@@ -80,6 +79,49 @@ docs() {
     RUSTDOCFLAGS=-Dwarnings cargo doc --workspace --no-deps --locked
 }
 
+# Programs beside each other; examples in documentation are compiled and run meanwhile.
+tests() {
+    local host status=0
+    host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
+    export TELAR_BESIDE=$target/beside
+    rm -rf "$TELAR_BESIDE" && mkdir -p "$TELAR_BESIDE" || return 1
+    env "CARGO_TARGET_${host}_RUNNER=$PWD/tools/beside.sh" \
+        cargo test --workspace --locked --no-fail-fast --lib --bins --tests --examples || status=1
+    cargo test --workspace --locked --no-fail-fast --doc || status=1
+    tools/beside.sh --wait || status=1
+    # What the next steps run, out of the way of builds with other features.
+    mkdir -p "$target/gate" && cp "$target/debug/telar" "$target/gate/" || return 1
+    return "$status"
+}
+
+# What talks to the binary, and waits for it much of the time.
+outside() {
+    local telar=$target/gate/telar
+    step openapi tools/openapi.sh "$telar"
+    # Neo4j's drivers and the TCK over Bolt.
+    step drivers tools/drivers.sh "$telar"
+    # The page in a browser.
+    step 'page tests' tools/page.sh --test "$telar"
+    # Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
+    local frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
+    if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
+    step frameworks tools/frameworks.sh "$telar" "${frameworks[@]}"
+}
+
+# What is compiled once more.
+packages() {
+    # The wheel in an environment of its own.
+    step python tools/python.sh
+    # The tarball in a folder of its own.
+    step node tools/node.sh
+    local arguments words
+    for arguments in "${FEATURE_TESTS[@]}"; do
+        # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
+        read -r -a words <<<"$arguments"
+        step "tests ($arguments)" cargo test --locked --no-fail-fast "${words[@]}"
+    done
+}
+
 step tools tools
 step format cargo fmt --all --check
 step fetch cargo fetch --locked
@@ -87,25 +129,19 @@ step fetch cargo fetch --locked
 step page tools/page.sh
 step clippy cargo clippy --workspace --all-targets --locked -- -D warnings
 step docs docs
-step tests cargo test --workspace --locked --no-fail-fast
-step openapi tools/openapi.sh
-# Neo4j's drivers and the TCK over Bolt, against the binary that the tests have just built.
-step drivers tools/drivers.sh "$target/debug/telar"
-# The page in a browser.
-step 'page tests' tools/page.sh --test "$target/debug/telar"
-# Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
-frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
-if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
-step frameworks tools/frameworks.sh "$target/debug/telar" "${frameworks[@]}"
-# The wheel in an environment of its own.
-step python tools/python.sh
-# The tarball in a folder of its own.
-step node tools/node.sh
-for arguments in "${FEATURE_TESTS[@]}"; do
-    # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
-    read -r -a words <<<"$arguments"
-    step "tests ($arguments)" cargo test --locked --no-fail-fast "${words[@]}"
-done
+step tests tests
+
+# Beside each other; the output of the second is shown when it has ended.
+packages >"$target/packages.log" 2>&1 &
+packages=$!
+status=0
+(outside) || status=1
+wait "$packages" || status=1
+cat "$target/packages.log"
+if ((status != 0)); then
+    printf 'the gate failed: see above\n%s\n' "$(summary)"
+    exit 1
+fi
 
 if [[ -s $TELAR_SKIPPED ]]; then
     printf 'not tested, for want of (docs/test-data.md; TELAR_REQUIRE_DATA=1 makes it an error):\n'

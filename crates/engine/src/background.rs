@@ -1,6 +1,6 @@
 //! The background thread: settles idle segments, loads indexes that are used, links vectors and
-//! writes their graphs, keeps to the memory limit, looks whether the files are still there, writes checkpoints when the log
-//! has grown.
+//! writes their graphs, keeps to the memory limit, looks whether the files are still there, writes
+//! checkpoints when the log has grown.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;

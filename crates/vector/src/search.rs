@@ -5,8 +5,8 @@ use crate::record::Sought;
 
 /// Most vectors that a search looks at to find where to begin.
 const LANDMARKS_MAX: u32 = 512;
-/// Vectors for each landmark, at least. A graph of hundreds has a landmark in every cluster, too: of
-/// clusters that lie apart hardly any links lead from one to the other.
+/// Vectors for each landmark, at least. A graph of hundreds has a landmark in every cluster, too:
+/// of clusters that lie apart hardly any links lead from one to the other.
 const LANDMARK_STEP_MIN: u32 = 4;
 /// Records that are on their way while one is looked at.
 const AHEAD: usize = 6;

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! It is read from its file, if there is one (`near_file.rs`), when it is first asked for; what the
-//! tree has besides waits to be linked. An object that a search gives may have another vector at the
-//! snapshot that asks, or none: whoever asks reads the vectors, and ranks by them. So the graph
+//! tree has besides waits to be linked. An object that a search gives may have another vector at
+//! the snapshot that asks, or none: whoever asks reads the vectors, and ranks by them. So the graph
 //! needs no timestamps.
 //!
 //! Invariants

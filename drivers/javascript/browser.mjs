@@ -124,6 +124,8 @@ function connects (browser, url, socket) {
 async function origins (browser, page, foreign) {
   const { DRIVERS_BOLT: plain, DRIVERS_BOLT_SECURE: secure, DRIVERS_BOLT_OWN: own, DRIVERS_HTTP_OWN: ownHttp } = process.env
   const port = address => address.split(':')[1]
+  // A document of the server that forbids nothing to itself, as the page at `/` does.
+  const document = address => `http://${address}/health`
   const cases = [
     ['an_allowed_origin_connects', page, `ws://${plain}`, true],
     ['an_allowed_origin_connects_encrypted', page, `wss://${secure}`, true],
@@ -131,8 +133,8 @@ async function origins (browser, page, foreign) {
     ['a_foreign_origin_is_refused_encrypted', foreign, `wss://${secure}`, false],
     ['a_page_without_an_origin_is_refused', 'data:text/html,page', `ws://${plain}`, false],
     ['an_encrypted_port_refuses_plain_pages', page, `ws://${secure}`, false],
-    ['a_page_of_the_server_itself_connects', `http://${ownHttp}/`, `ws://${own}`, true],
-    ['a_page_of_the_server_connects_by_another_name', `http://localhost:${port(ownHttp)}/`, `ws://${own}`, true],
+    ['a_page_of_the_server_itself_connects', document(ownHttp), `ws://${own}`, true],
+    ['a_page_of_the_server_connects_by_another_name', document(`localhost:${port(ownHttp)}`), `ws://${own}`, true],
     ['another_page_is_refused_without_a_setting', page, `ws://${own}`, false]
   ]
   // A browser that is told nothing of certificates.

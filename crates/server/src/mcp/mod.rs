@@ -4,8 +4,9 @@
 //!  stdin, stdout ── stdio: a line is a message ──┐
 //!                                                ├─► server: sessions, methods ─► tools ─► graph
 //!  POST /mcp ────── http: JSON or SSE ───────────┘         rpc: JSON-RPC                   │
-//!                                                      a folder (telar_share), a server (bolt::client),
-//!                                                      a database of `telar serve` (dbms::Client)
+//!                                                                     a folder (telar_share),
+//!                                                                     a server (bolt::client),
+//!                                                                     or within one (dbms::Client)
 //! ```
 //!
 //! - [`stdio`], [`http`]: the transports. A call runs on a thread of its own; another message ends
@@ -19,8 +20,8 @@
 //!   tools.
 //!
 //! docs/mcp.md is the manual; [decisions/0093](../../../docs/decisions/0093-mcp-by-hand.md) says
-//! why no library does it, [0100](../../../docs/decisions/0100-mcp-is-a-route-of-the-server.md) what
-//! `telar serve` offers.
+//! why no library does it, [0100](../../../docs/decisions/0100-mcp-is-a-route-of-the-server.md)
+//! what `telar serve` offers.
 
 mod arguments;
 mod catalogue;

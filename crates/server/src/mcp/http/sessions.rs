@@ -113,8 +113,11 @@ fn surplus(all: &HashMap<String, Entry>, newest: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value as Json, json};
+
     use super::*;
     use crate::mcp::Server;
+    use crate::mcp::server::Step;
 
     fn holder(user: u64, database: &str) -> Holder {
         Holder { owner: Owner::User(user), database: database.into() }
@@ -162,6 +165,24 @@ mod tests {
         let second = sessions.add(&Session::new(&server), holder(2, "a")).unwrap();
         assert!(sessions.find(&first, &holder(1, "a")).is_none());
         assert!(sessions.find(&second, &holder(2, "a")).is_some());
+    }
+
+    #[test]
+    fn a_session_with_a_call_is_not_idle() {
+        let (sessions, server) = sessions(10, Duration::ZERO);
+        let session = Session::new(&server);
+        let hello = json!({ "protocolVersion": "2025-11-25" });
+        let ask = |id: i64, method: &str, params: Json| {
+            session
+                .receive(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+        };
+        assert!(matches!(ask(1, "initialize", hello), Step::Done(Some(_))));
+        let id = sessions.add(&session, holder(1, "a")).unwrap();
+        let running = ask(2, "tools/call", json!({ "name": "schema" }));
+        assert!(matches!(running, Step::Run(_)));
+        assert!(sessions.find(&id, &holder(1, "a")).is_some());
+        drop(running);
+        assert!(sessions.find(&id, &holder(1, "a")).is_none());
     }
 
     #[test]

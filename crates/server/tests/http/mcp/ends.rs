@@ -7,6 +7,9 @@ use serde_json::{Value, json};
 use super::{Agent, LONG, PASSWORD, Served, basic, code, query, request};
 use crate::common::{Answer, Connection};
 
+/// Counts statements of agents.
+const AGENTS: &str = "SHOW TRANSACTIONS YIELD protocol WHERE protocol = 'http+mcp' RETURN count(*)";
+
 fn text(answer: &Answer) -> String {
     answer.json()["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned()
 }
@@ -48,7 +51,7 @@ fn a_terminated_call_says_so_and_its_session_goes_on() {
 #[test]
 fn a_client_cancels_its_own_calls_only() {
     let server = Served::new(|_| {});
-    ["ann", "bob"].map(|user| server.user(user, Some("reader")));
+    ["ann", "bob"].into_iter().for_each(|user| server.user(user, Some("reader")));
     let agent = server.agent("ann", "/mcp");
     let mut running = agent.begin(&query(9, LONG));
     server.await_transaction("ann");
@@ -126,17 +129,15 @@ fn a_stream_ends_with_the_server() {
 
 #[test]
 fn calls_take_places_of_statements() {
-    let server = Served::new(|_| {});
+    // One user may have three quarters of them.
+    let server = Served::crowded(4);
     server.user("ann", Some("reader"));
     let agent = server.agent("ann", "/mcp");
-    // 256 places, of which one user may have three quarters.
-    let running: Vec<Connection> = (0..192).map(|id| agent.begin(&query(id, LONG))).collect();
-    let refused = loop {
-        let answer = agent.send(&query(1000, "RETURN 1"));
-        if answer.status != 200 {
-            break answer;
-        }
-    };
+    let running: Vec<Connection> = (0..3).map(|id| agent.begin(&query(id, LONG))).collect();
+    while server.run("telar", AGENTS) != json!([[3]]) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let refused = agent.send(&query(1000, "RETURN 1"));
     let full = "Neo.TransientError.Request.NoThreadsAvailable".to_owned();
     assert_eq!(code(&refused), (429, full), "{}", refused.text());
     assert!(refused.header("retry-after").is_some());
@@ -151,8 +152,7 @@ fn calls_take_places_of_statements() {
 
 /// Waits until no statement of an agent runs.
 fn wait_until_idle(server: &Served) {
-    let text = "SHOW TRANSACTIONS YIELD protocol WHERE protocol = 'http+mcp' RETURN count(*)";
-    while server.run("telar", text) != json!([[0]]) {
+    while server.run("telar", AGENTS) != json!([[0]]) {
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -27,6 +27,8 @@ const LONG: &str = "UNWIND range(1, 1000000) AS a UNWIND range(1, 1000000) AS b 
                     WITH a, b WHERE a + b < 0 RETURN count(*)";
 
 /// A server with users, whose past is kept; the first user is an administrator.
+///
+/// A call has ten minutes, unless it is said.
 struct Served(TestServer);
 
 impl std::ops::Deref for Served {
@@ -42,6 +44,17 @@ impl Served {
         Self::of(None, Self::dbms_settings(), change)
     }
 
+    /// One where so many statements run at once.
+    fn crowded(statements_max: usize) -> Self {
+        let mcp = Some(Self::patient());
+        let settings = Settings { statements_max, mcp, ..Settings::default() };
+        Self(TestServer::of(None, Self::dbms_settings(), settings))
+    }
+
+    fn patient() -> mcp::Settings {
+        mcp::Settings { timeout: Duration::from_secs(600), ..Default::default() }
+    }
+
     fn writable() -> Self {
         Self::new(|mcp| mcp.allow_writes = true)
     }
@@ -49,6 +62,7 @@ impl Served {
     fn dbms_settings() -> DbmsSettings {
         let security = Security {
             initial_password: Some(Secret::new(PASSWORD)),
+            failed_logins_max: 1000,
             hash_memory_kib: 64,
             hash_passes: 1,
             ..Security::default()
@@ -63,7 +77,7 @@ impl Served {
         dbms: DbmsSettings,
         change: impl FnOnce(&mut mcp::Settings),
     ) -> Self {
-        let mut mcp = mcp::Settings { timeout: Duration::from_secs(600), ..Default::default() };
+        let mut mcp = Self::patient();
         change(&mut mcp);
         Self(TestServer::of(path, dbms, Settings { mcp: Some(mcp), ..Settings::default() }))
     }

@@ -62,7 +62,8 @@ fn a_password_that_has_to_be_changed_is_changed_first() {
 fn nothing_writes_unless_the_setting_and_the_role_allow_it() {
     for allow_writes in [false, true] {
         let server = Served::new(|mcp| mcp.allow_writes = allow_writes);
-        [("ann", "reader"), ("wil", "writer")].map(|(user, role)| server.user(user, Some(role)));
+        server.user("ann", Some("reader"));
+        server.user("wil", Some("writer"));
         for (user, may_write) in [("ann", false), ("wil", true), ("neo4j", true)] {
             let agent = server.agent(user, "/mcp");
             assert_eq!(agent.tools().contains(&"write_query".to_owned()), allow_writes, "{user}");

@@ -60,7 +60,7 @@ fn what_is_no_message_is_refused() {
 #[test]
 fn a_session_of_another_user_is_not_there() {
     let server = Served::writable();
-    ["ann", "bob"].map(|user| server.user(user, Some("writer")));
+    ["ann", "bob"].into_iter().for_each(|user| server.user(user, Some("writer")));
     let ann = server.agent("ann", "/mcp");
     for user in ["bob", "neo4j"] {
         let thief = Agent {
@@ -86,7 +86,7 @@ fn a_session_is_at_one_database() {
     let server = Served::writable();
     server.run("system", "CREATE DATABASE shop");
     server.user("ann", None);
-    server.run("system", "GRANT ROLE writer ON DATABASE shop TO ann");
+    server.run("system", "GRANT ROLE writer TO ann ON DATABASE shop");
     let [telar, shop] = ["/mcp", "/db/shop/mcp"].map(|path| server.agent("neo4j", path));
     telar.write("CREATE (:Tea)");
     shop.write("CREATE (:Item), (:Item)");
@@ -116,7 +116,7 @@ fn a_session_is_at_one_database() {
 #[test]
 fn sessions_are_bounded_for_each_user() {
     let server = Served::new(|mcp| mcp.sessions_max = 3);
-    ["ann", "bob"].map(|user| server.user(user, Some("reader")));
+    ["ann", "bob"].into_iter().for_each(|user| server.user(user, Some("reader")));
     let ann = server.agent("ann", "/mcp");
     let all: Vec<Agent<'_>> = (0..5).map(|_| server.agent("bob", "/mcp")).collect();
     assert_eq!(ann.rows("RETURN 1"), json!([[1]]));
@@ -125,7 +125,7 @@ fn sessions_are_bounded_for_each_user() {
 }
 
 #[test]
-fn an_idle_session_ends_and_one_that_runs_is_not_idle() {
+fn an_idle_session_ends() {
     let server = Served::new(|mcp| mcp.session_idle = Duration::ZERO);
     let agent = server.agent("neo4j", "/mcp");
     let answer = agent.send(&query(1, "RETURN 1"));

@@ -15,7 +15,7 @@ use crate::dbms::Place;
 use crate::http::{Refusal, add_headers};
 use crate::mcp::graph::Graph;
 use crate::mcp::modern;
-use crate::mcp::rpc::{self, Id, RpcError, code};
+use crate::mcp::rpc::{self, Id, Message, RpcError, code};
 use crate::mcp::server::{HANDSHAKES, Notify, Pending, Server, Session, Step};
 use crate::net::browser::MCP_SESSION_ID;
 
@@ -238,7 +238,10 @@ impl Endpoint {
             return Err(Fault::new(StatusCode::BAD_REQUEST, "a body is one message"));
         }
         if message.get("id").is_none() {
-            return Ok(StatusCode::ACCEPTED.into_response());
+            return match Message::read(message) {
+                Ok(_) => Ok(StatusCode::ACCEPTED.into_response()),
+                Err(answer) => Err(Fault(StatusCode::BAD_REQUEST, answer)),
+            };
         }
         let header = |name: &'static str| headers.get(name).and_then(|value| value.to_str().ok());
         if let Err(error) = modern::check_headers(&message, header) {

@@ -154,6 +154,12 @@ fn requests_without_sessions_are_answered() {
     assert_eq!(answer.json()["result"]["structuredContent"]["rows"], json!([[1]]));
     assert!(answer.header("mcp-session-id").is_none());
     assert_eq!(send(&login, "tools/call", "schema", call.clone()).status, 400, "headers differ");
+    let plain = |message: serde_json::Value| {
+        let headers = [&*login, "MCP-Protocol-Version: 2026-07-28"];
+        server.send("/mcp", &headers, &message).status
+    };
+    assert_eq!(plain(json!({})), 400);
+    assert_eq!(plain(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" })), 202);
     let wrong = basic("neo4j", "wrong");
     let refused = send(&wrong, "tools/call", "read_query", call);
     assert_eq!(code(&refused), (401, "Neo.ClientError.Security.Unauthorized".to_owned()));

@@ -277,7 +277,7 @@ fn by_clients() -> Vec<(&'static str, String)> {
     found
 }
 
-/// What a tool of MCP says.
+/// Errors of tools of MCP.
 fn by_tools() -> Vec<(&'static str, String)> {
     let call = |settings: &[&str], query: &str| {
         tool::call(&Server::start(settings).http, "read_query", json!({ "query": query }))

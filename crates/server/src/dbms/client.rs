@@ -29,7 +29,7 @@ pub(crate) const BOOKMARK_LOOK_MIN: Duration = Duration::from_millis(1);
 /// The least often.
 pub(crate) const BOOKMARK_LOOK_MAX: Duration = Duration::from_millis(32);
 
-/// What a message says of a limit that the client has set.
+/// Words of a message about a limit that the client has set.
 pub(super) const CLIENTS_OWN: &str = ", which the client has set";
 
 /// What is known of the other side of a connection.
@@ -469,7 +469,7 @@ struct Call {
     database: Arc<Database>,
     caller: Arc<Caller>,
     origin: Arc<Origin>,
-    /// What the client wants it to take at most, and the setting if it is one instead.
+    /// Longest time that it may take, and the setting that says so if it is not the client.
     timeout: Option<Duration>,
     timeout_setting: Option<&'static str>,
     isolation: Isolation,

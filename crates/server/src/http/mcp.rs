@@ -17,7 +17,7 @@ use crate::dbms::Client;
 use crate::mcp::Graph;
 use crate::mcp::http::{Asker, Endpoint, Holder, refused};
 
-/// How a client of this protocol is called in lists and logs.
+/// Protocol of these clients in lists and logs.
 const PROTOCOL: &str = "http+mcp";
 
 /// A client who may read a database.

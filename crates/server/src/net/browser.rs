@@ -61,7 +61,7 @@ pub(crate) struct Access<'s> {
     pub(crate) named_by: NamedBy,
 }
 
-/// What an operator names hosts and origins by.
+/// Names of the settings that list hosts and origins.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NamedBy {
     hosts: &'static str,

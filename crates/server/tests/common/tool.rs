@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 const VERSION: &str = "2026-07-28";
 
-/// What the server at `address` (`host:port`) answers, with its headers.
+/// Calls a tool at `address` (`host:port`); returns the answer with its headers.
 pub(crate) fn call(address: &str, tool: &str, arguments: Value) -> String {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": VERSION,
@@ -22,7 +22,7 @@ pub(crate) fn call(address: &str, tool: &str, arguments: Value) -> String {
     post(address, &[&version, "Mcp-Method: tools/call", &name], &message)
 }
 
-/// What the server answers to a message with these headers.
+/// Sends a message with these headers; returns the answer with its headers.
 pub(crate) fn post(address: &str, headers: &[&str], message: &Value) -> String {
     let body = message.to_string();
     let length = format!("Content-Length: {}", body.len());

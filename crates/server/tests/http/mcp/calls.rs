@@ -100,7 +100,7 @@ fn limits_are_those_of_the_settings() {
     let cut = agent.tool("read_query", json!({ "query": "UNWIND range(1, 9) AS x RETURN x" }));
     assert_eq!((&cut["rows"], cut["truncated"].is_string()), (&json!([[1], [2], [3]]), true));
 
-    // What the server allows goes before.
+    // Limits of the server go before.
     let mut dbms = Served::dbms_settings();
     dbms.limits.timeout = Some(Duration::from_millis(50));
     dbms.limits.memory = Some(1 << 20);

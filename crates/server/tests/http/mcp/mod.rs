@@ -168,7 +168,7 @@ impl Agent<'_> {
         tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// What a call returns that succeeds.
+    /// Structured result of a call that succeeds.
     #[track_caller]
     fn tool(&self, tool: &str, arguments: Value) -> Value {
         let answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }));

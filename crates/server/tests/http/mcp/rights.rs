@@ -1,4 +1,4 @@
-//! Who gets in, and what the tools of whom may do.
+//! Logins, and the rights of users in tools.
 
 use serde_json::json;
 use telar_server::http::Settings;
@@ -27,7 +27,7 @@ fn nothing_is_said_before_the_login() {
         }
         assert_eq!(server.ask("DELETE", path, &[], "").status, 401);
     }
-    // Who has logged in and may read nothing hears that, of databases that there are.
+    // A user who has logged in and may read nothing is told so.
     let nobody = basic("nobody", PASSWORD);
     assert_eq!(code(&server.initialize("/mcp", &[&nobody])), (403, FORBIDDEN.to_owned()));
     let admin = basic("neo4j", PASSWORD);

@@ -1,4 +1,4 @@
-"""`telar mcp`: its tools, called by the SDK of the Model Context Protocol, over stdio, over HTTP, and on a server."""
+"""`telar mcp` and `/mcp` of `telar serve`: tools, called by the SDK of the Model Context Protocol, over stdio and HTTP."""
 
 import asyncio
 import json
@@ -8,8 +8,10 @@ import tempfile
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx2
 from case import ADDRESS, KIND, PASSWORD, USER, case, equal, run
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 TELAR = os.environ["FRAMEWORKS_TELAR"]
 READS = ["schema", "read_query", "search", "neighbourhood", "changes"]
@@ -54,6 +56,55 @@ async def in_a_session(folder, *arguments):
 async def on_server(_folder, *arguments):
     named = [argument for argument in arguments if argument not in ("--retain", "1000")]
     async with Client(stdio(f"bolt://{ADDRESS}", "--user", USER, *named, TELAR_PASSWORD=PASSWORD)) as client:
+        yield client
+
+
+class Serve:
+    """A `telar serve` of its own, and clients of its `/mcp` with the header of a user."""
+
+    def __init__(self, folder, *settings):
+        self.command = [TELAR, "serve", folder / "served.telar", "--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"]
+        for setting in ("store.retention=1000 commits", *settings):
+            self.command += ["--set", setting]
+
+    async def __aenter__(self):
+        environment = {**os.environ, "TELAR_AUTH_INITIAL_PASSWORD": PASSWORD}
+        self.server = await asyncio.create_subprocess_exec(*map(str, self.command), env=environment,
+                                                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        line = ""
+        while not line.startswith("HTTP at "):
+            line = (await self.server.stdout.readline()).decode()
+        self.url = line.split()[-1]
+        return self
+
+    async def __aexit__(self, *_):
+        self.server.terminate()
+        equal(await asyncio.wait_for(self.server.wait(), 30), 0, "exit code")
+
+    @asynccontextmanager
+    async def client(self, path="/mcp", user=USER, password=PASSWORD, mode="auto"):
+        async with httpx2.AsyncClient(auth=httpx2.BasicAuth(user, password), timeout=60) as http:
+            async with Client(streamable_http_client(self.url + path, http_client=http), mode=mode) as client:
+                yield client
+
+    async def run(self, statement):
+        """A statement over the Query API."""
+        async with httpx2.AsyncClient(auth=httpx2.BasicAuth(USER, PASSWORD)) as http:
+            answer = await http.post(self.url + "/db/system/query/v2", json={"statement": statement})
+            equal(answer.json().get("errors"), None, statement)
+
+
+@asynccontextmanager
+async def served(folder, *arguments, mode="auto"):
+    equal("--allow-writes" in arguments, True, "what is asked for")
+    async with Serve(folder, "mcp.allow_writes=true") as server:
+        async with server.client(mode=mode) as client:
+            yield client
+
+
+@asynccontextmanager
+async def served_in_a_session(folder, *arguments):
+    async with served(folder, *arguments, mode="legacy") as client:
         yield client
 
 
@@ -128,6 +179,37 @@ if KIND == "telar":
     @case
     async def all_tools_on_a_server():
         await everything(on_server)
+
+
+@case
+async def all_tools_of_telar_serve():
+    equal(await everything(served), "2026-07-28", "version")
+    equal(await everything(served_in_a_session), "2025-11-25", "version")
+
+
+@case
+async def telar_serve_lets_users_do_what_they_may():
+    with tempfile.TemporaryDirectory() as folder:
+        async with Serve(Path(folder), "mcp.allow_writes=true") as server:
+            await server.run("CREATE USER ann SET PASSWORD 'correct-horse' CHANGE NOT REQUIRED")
+            await server.run("GRANT ROLE reader TO ann")
+            await server.run("CREATE DATABASE shop")
+            for mode in ("auto", "legacy"):
+                async with server.client("/db/shop/mcp", mode=mode) as admin:
+                    await tool(admin, "write_query", query="MERGE (:Item {name: 'tea'})")
+                async with server.client("/db/shop/mcp", "ann", "correct-horse", mode=mode) as reader:
+                    found = await tool(reader, "read_query", query="MATCH (i:Item) RETURN i.name")
+                    equal(found["rows"], [["tea"]], "rows")
+                    error = await refused(reader, "write_query", query="CREATE (:Item)")
+                    equal("Neo.ClientError.Security.Forbidden" in error, True, error)
+                for path, user, password in (("/mcp", "ann", "wrong-horse"), ("/db/none/mcp", "ann", "correct-horse")):
+                    try:
+                        async with server.client(path, user, password, mode=mode):
+                            raise AssertionError(f"{path} lets {user} in")
+                    except* MCPError as errors:
+                        equal(len(errors.exceptions), 1, f"{path}: {errors}")
+        async with Serve(Path(folder)) as server, server.client() as client:
+            equal(sorted(found.name for found in (await client.list_tools()).tools), sorted(READS), "tools")
 
 
 @case

@@ -178,7 +178,7 @@ impl Observer for Watch {
     }
 
     fn login_failed(&self, peer: &Peer) {
-        let http = peer.protocol == "http";
+        let http = peer.base_protocol() == "http";
         self.metrics.login_failed(if http { Protocol::Http } else { Protocol::Bolt });
         let address = peer.address.map(|address| address.to_string());
         tracing::warn!(protocol = peer.protocol, address, "a login failed");

@@ -10,9 +10,12 @@ mod common;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
+#[path = "common/tool.rs"]
+mod tool;
 
 use common::{said, telar};
 use process::Process;
+use serde_json::json;
 
 /// Longest wait for what has to come: machines may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -22,6 +25,8 @@ struct Node {
     name: &'static str,
     child: Process,
     bolt: String,
+    /// Host and port of HTTP.
+    http: String,
 }
 
 impl Node {
@@ -29,15 +34,18 @@ impl Node {
         let store = format!("dir:{}", folder.join("store").display());
         let role = format!("cluster.role={role}");
         let mut command = telar();
-        command.arg("serve").arg(folder.join(name)).args(["--bolt", "127.0.0.1:0", "--no-http"]);
+        command.arg("serve").arg(folder.join(name)).args(["--bolt", "127.0.0.1:0"]);
+        command.args(["--http", "127.0.0.1:0", "--set", "mcp.allow_writes=true"]);
         command.args(["--no-auth", "--cluster", &store, "--node", name, "--set", &role]);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Process::start(&mut command).unwrap();
-        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let mut addresses =
-            lines.filter_map(|line| Some(line.strip_prefix("Bolt at ")?.to_owned()));
-        let bolt = addresses.next().expect("the node starts");
-        Self { name, child, bolt }
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut find = |what: &str| {
+            let found = lines.find_map(|line| Some(line.strip_prefix(what)?.to_owned()));
+            found.expect("the node starts")
+        };
+        let (bolt, http) = (find("Bolt at "), find("HTTP at http://"));
+        Self { name, child, bolt, http }
     }
 
     fn run(&self, database: &str, statement: &str) -> String {
@@ -142,4 +150,34 @@ fn an_operator_chooses_who_leads() {
     assert_eq!(a.name, "a");
     drop(c);
     drop((a, b));
+}
+
+#[test]
+fn tools_at_a_node_that_follows_read_and_say_who_leads() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = Node::start(folder.path(), "a", "voter");
+    commits(&a, "telar");
+    let b = Node::start(folder.path(), "b", "voter");
+    let query = |node: &Node, tool: &str, text: &str| {
+        tool::call(&node.http, tool, json!({ "query": text }))
+    };
+    let count = "MATCH (t:Thing) RETURN 'things ' + toString(count(t))";
+    eventually("the copy of b", || {
+        let said = query(&b, "read_query", count);
+        if said.contains("things 1") { Ok(()) } else { Err(said) }
+    });
+    let refused = query(&b, "write_query", "CREATE (:Thing)");
+    assert!(refused.contains("Neo.ClientError.Cluster.NotALeader"), "{refused}");
+    assert!(refused.contains("the node 'a' at"), "{refused}");
+    let written = query(&a, "write_query", "CREATE (:Thing)");
+    assert!(written.contains("nodes_created"), "{written}");
+    eventually("the commit at b", || {
+        let said = query(&b, "read_query", count);
+        if said.contains("things 2") { Ok(()) } else { Err(said) }
+    });
+    // Tools of several statements, one of which is a command, read there, too.
+    let schema = tool::call(&b.http, "schema", json!({}));
+    assert!(schema.contains("Thing"), "{schema}");
+    let changes = tool::call(&b.http, "changes", json!({}));
+    assert!(changes.contains("cursor"), "{changes}");
 }

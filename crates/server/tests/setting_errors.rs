@@ -11,13 +11,16 @@ mod common;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
+#[path = "common/tool.rs"]
+mod tool;
 
 use common::{said, telar};
 use process::Process;
+use serde_json::json;
 
 /// Settings that cause no error that anybody could be told: figures that change how fast or how
 /// much, peers that are hung up on without a word, places that are named by themselves.
-const SILENT: [&str; 30] = [
+const SILENT: [&str; 31] = [
     "store.path",
     "store.durability",
     "store.memory_limit",
@@ -37,6 +40,7 @@ const SILENT: [&str; 30] = [
     "http.open_metrics",
     "limits.threads",
     "limits.write_wait",
+    "mcp.answer_rows",
     "log.level",
     "log.format",
     "log.queries",
@@ -273,6 +277,23 @@ fn by_clients() -> Vec<(&'static str, String)> {
     found
 }
 
+/// Errors of tools of MCP.
+fn by_tools() -> Vec<(&'static str, String)> {
+    let call = |settings: &[&str], query: &str| {
+        tool::call(&Server::start(settings).http, "read_query", json!({ "query": query }))
+    };
+    let of_session = ["Mcp-Session-Id: gone"];
+    let ended = tool::post(&Server::start(&[]).http, &of_session, &json!({}));
+    vec![
+        ("mcp.enabled", call(&["mcp.enabled=false"], "RETURN 1")),
+        ("mcp.allow_writes", call(&[], "CREATE INDEX FOR (n:A) ON (n.p)")),
+        ("mcp.timeout", call(&["mcp.timeout=50ms"], FOREVER)),
+        ("mcp.answer_bytes", start(&["--memory", "--set", "mcp.answer_bytes=10B"])),
+        ("mcp.sessions", ended.clone()),
+        ("mcp.session_idle", ended),
+    ]
+}
+
 /// What keeps a server from starting.
 fn at_start() -> Vec<(&'static str, String)> {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -323,7 +344,7 @@ fn at_start() -> Vec<(&'static str, String)> {
 
 #[test]
 fn whatever_a_setting_forbids_is_said_with_its_name() {
-    let all = [by_statement(), by_clients(), at_start()].concat();
+    let all = [by_statement(), by_clients(), by_tools(), at_start()].concat();
     for (setting, said) in &all {
         assert!(said.contains(setting), "{setting} is not named:\n{said}");
     }

@@ -84,10 +84,10 @@ pub(crate) fn wanted(extra: &ValueMap, connection: &Filter) -> Result<Wanted, Fa
         bookmarks: texts("bookmarks", extra.get("bookmarks"))?,
         timeout,
         metadata,
-        isolation: None,
         impersonated: text(extra, "imp_user")?,
         cancelled: Some(Arc::clone(&cancelled)),
         terminated: Some(Arc::clone(&terminated)),
+        ..Options::default()
     };
     Ok(Wanted { options, filter: filter(extra, connection)?, cancelled, terminated })
 }

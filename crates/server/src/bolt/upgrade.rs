@@ -16,7 +16,7 @@ use axum::http::StatusCode;
 use super::Shared;
 use super::version::{self, Version};
 use crate::metrics::Protocol;
-use crate::net::browser::{Access, Asked, Denied};
+use crate::net::browser::{Access, Asked, Denied, NamedBy};
 use crate::net::origin::{Authority, Host, Origin};
 use crate::net::websocket::{self, Rejection};
 use crate::net::{Shutter, Socket};
@@ -96,6 +96,7 @@ fn answer(
         hosts: &shared.settings.allowed_hosts,
         origins: &shared.settings.allowed_origins,
         has_users: shared.dbms.settings().security.enabled,
+        named_by: NamedBy::SETTINGS,
     };
     let http = shared.http.get();
     access.check(&asked, |origin| is_own(origin, &asked, http)).map_err(denied)?;

@@ -145,6 +145,7 @@ impl Options {
             rows_max: self.max_rows as usize,
             chars_max: self.max_chars as usize,
             timeout: Duration::from_secs(self.timeout.into()),
+            ..mcp::Settings::default()
         }
     }
 
@@ -208,12 +209,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let (end, ended) = mpsc::channel();
     // Before anybody can connect, so that no signal is lost.
     listen_to_signals(end.clone())?;
-    let server = Server::new(options.graph()?, options.settings());
+    let graph = Arc::new(options.graph()?);
+    let server = Server::new(options.settings());
     match options.http.zip(settings) {
-        Some((address, settings)) => serve(&server, address, settings, &ended)?,
-        None => speak(&server, end, &ended)?,
+        Some((address, settings)) => {
+            let listening = http::Listening::start(&server, &graph, address, settings);
+            serve(listening.with_context(|| format!("listening at {address}"))?, &ended)?;
+        }
+        None => speak(&server, &graph, end, &ended)?,
     }
-    server.graph().close().with_context(|| shown(&options.db))?;
+    graph.close().with_context(|| shown(&options.db))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -221,26 +226,24 @@ fn shown(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn speak(server: &Arc<Server>, end: Sender<Ended>, ended: &Receiver<Ended>) -> anyhow::Result<()> {
+fn speak(
+    server: &Arc<Server>,
+    graph: &Arc<Graph>,
+    end: Sender<Ended>,
+    ended: &Receiver<Ended>,
+) -> anyhow::Result<()> {
     if stdin().is_terminal() {
         eprintln!(
             "This speaks to programs, line by line; --http serves a database at an address. The end \
              of the input (Ctrl-D) ends it."
         );
     }
-    let connection = Connection::start(server, BufReader::new(stdin()), stdout(), end)?;
+    let connection = Connection::start(server, graph, BufReader::new(stdin()), stdout(), end)?;
     connection.finish(ended.recv()?);
     Ok(())
 }
 
-fn serve(
-    server: &Arc<Server>,
-    address: SocketAddr,
-    settings: http::Settings,
-    ended: &Receiver<Ended>,
-) -> anyhow::Result<()> {
-    let listening = http::Listening::start(server, address, settings);
-    let listening = listening.with_context(|| format!("listening at {address}"))?;
+fn serve(listening: http::Listening, ended: &Receiver<Ended>) -> anyhow::Result<()> {
     Screen::new().line(format!("MCP at http://{}/mcp", listening.address()))?;
     ended.recv()?;
     listening.stop();

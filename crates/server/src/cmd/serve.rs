@@ -24,7 +24,7 @@ use telar_server::net::tls::Certificate;
 use telar_server::replication::Credentials;
 use telar_server::replication::client::{Asking, SourceUrl};
 use telar_server::server::{Http, Server, Settings};
-use telar_server::{bolt, http};
+use telar_server::{bolt, http, mcp};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::config;
@@ -251,10 +251,24 @@ fn settings(config: &Config, certificate: Option<&Arc<Certificate>>) -> anyhow::
         advertised: config.http_advertised.clone(),
         allowed_hosts: config.http_allowed_hosts.clone(),
         allowed_origins: config.http_allowed_origins.clone(),
+        mcp: config.mcp_enabled.then(|| mcp_settings(config)),
         ..http::Settings::default()
     };
     let http = Http { address: config.http_address, tls, settings: limits };
     Ok(Settings { bolt, http: config.http_enabled.then_some(http) })
+}
+
+/// Limits and rights of language models.
+fn mcp_settings(config: &Config) -> mcp::Settings {
+    mcp::Settings {
+        allow_writes: config.mcp_allow_writes,
+        rows_max: config.mcp_answer_rows,
+        chars_max: to_usize(config.mcp_answer_bytes.0),
+        timeout: config.mcp_timeout,
+        sessions_max: config.mcp_sessions,
+        session_idle: config.mcp_session_idle,
+        ..mcp::Settings::default()
+    }
 }
 
 /// Runs `telar serve`.

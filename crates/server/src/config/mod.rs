@@ -29,6 +29,9 @@ pub use load::{Loaded, Origin, Problem, load};
 /// Least `cluster.log_bytes`: groups of commits of this size are ordinary.
 const CLUSTER_LOG_BYTES_MIN: u64 = 16 << 20;
 
+/// Least `mcp.answer_bytes`, as of `telar mcp`.
+const MCP_ANSWER_BYTES_MIN: u64 = 1000;
+
 /// A setting: how it is called, what it means, how it is read and shown.
 pub struct Setting {
     /// `section.name`
@@ -145,6 +148,20 @@ settings! {
     "http.allowed_origins" http_allowed_origins: Allowed<http::Origin> = Allowed::default(),
         "Origins of web pages that may use HTTP, and Bolt over WebSocket, from a browser. Unset: \
          those of the server itself.";
+    "mcp.enabled" mcp_enabled: bool = true,
+        "Whether the Model Context Protocol is served at /mcp and /db/{name}/mcp of HTTP.";
+    "mcp.allow_writes" mcp_allow_writes: bool = false,
+        "Whether its tools may change graphs, as far as the user may.";
+    "mcp.answer_rows" mcp_answer_rows: usize = 100,
+        "Rows, hits or nodes of one answer of a tool.";
+    "mcp.answer_bytes" mcp_answer_bytes: Bytes = Bytes(40_000),
+        "JSON of one answer of a tool.";
+    "mcp.timeout" mcp_timeout: Duration = seconds(30),
+        "How long a call of a tool may take; limits.statement_timeout may allow less.";
+    "mcp.sessions" mcp_sessions: usize = 1000,
+        "Sessions at once: above it one of the user who has most of them ends.";
+    "mcp.session_idle" mcp_session_idle: Duration = seconds(3600),
+        "How long a session without requests is kept.";
     "tls.certificate" tls_certificate: Option<PathBuf> = None,
         "PEM file with the chain of certificates, the server's own first.";
     "tls.key" tls_key: Option<PathBuf> = None,
@@ -279,6 +296,8 @@ impl Config {
             ("http.header_timeout", self.http_header_timeout.is_zero()),
             ("http.body_timeout", self.http_body_timeout.is_zero()),
             ("http.stall_timeout", self.http_stall_timeout.is_zero()),
+            ("mcp.timeout", self.mcp_timeout.is_zero()),
+            ("mcp.session_idle", self.mcp_session_idle.is_zero()),
             ("limits.statement_timeout", never(self.statement_timeout)),
             ("limits.statement_memory", none(self.statement_memory)),
             ("limits.memory", none(self.memory)),
@@ -317,6 +336,9 @@ impl Config {
                 "with http.allowed_origins = \"*\" and without auth.enabled every web page that \
                  somebody looks at could do everything: name the origins",
             );
+        }
+        if self.mcp_answer_bytes.0 < MCP_ANSWER_BYTES_MIN {
+            all.push("mcp.answer_bytes cannot be less than 1000B: no answer would fit");
         }
         if self.cluster_store.is_some() != self.cluster_node.is_some() {
             all.push("cluster.store and cluster.node need each other");

@@ -167,7 +167,8 @@ fn limits_that_let_nothing_through_are_refused() {
     for setting in SETTINGS {
         let mut config = Config { store_memory: true, ..Config::default() };
         assert_eq!(config.conflicts(), Vec::<String>::new());
-        let limits = ["limits.", "bolt.", "http."].iter().any(|s| setting.key.starts_with(s));
+        let limits =
+            ["limits.", "bolt.", "http.", "mcp."].iter().any(|s| setting.key.starts_with(s));
         if !limits {
             continue;
         }

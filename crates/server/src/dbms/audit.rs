@@ -69,7 +69,7 @@ impl Audit {
     /// Appends a line about a login. HTTP clients log in with every request: the first one from an
     /// address is reported.
     pub(super) fn login(&self, peer: &Peer, user: &str) {
-        let again = peer.protocol == "http" && {
+        let again = peer.base_protocol() == "http" && {
             let mut reported = self.reported.lock();
             if reported.len() >= REPORTED_MAX {
                 reported.clear();

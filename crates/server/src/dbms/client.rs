@@ -1,6 +1,7 @@
 //! What a protocol does on behalf of one peer.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -28,12 +29,15 @@ pub(crate) const BOOKMARK_LOOK_MIN: Duration = Duration::from_millis(1);
 /// The least often.
 pub(crate) const BOOKMARK_LOOK_MAX: Duration = Duration::from_millis(32);
 
+/// Words of a message about a limit that the client has set.
+pub(super) const CLIENTS_OWN: &str = ", which the client has set";
+
 /// What is known of the other side of a connection.
 #[derive(Debug, Clone)]
 pub struct Peer {
     /// Where it is.
     pub address: Option<SocketAddr>,
-    /// `bolt`, `bolt+websocket` or `http`.
+    /// `bolt`, `bolt+websocket`, `http` or `http+mcp`.
     pub protocol: &'static str,
     /// What it says it is: `neo4j-python/5.28.1 ...`.
     pub agent: String,
@@ -85,12 +89,16 @@ pub struct Options {
     pub bookmarks: Vec<String>,
     /// When it is given up; the server may allow less.
     pub timeout: Option<Duration>,
+    /// The setting that says so, if it is not the client.
+    pub timeout_setting: Option<&'static str>,
     /// What the client wants to be listed with it. What begins with `telar.` is for the server.
     pub metadata: ValueMap,
     /// How it is isolated; none: as the metadata say, or else the settings.
     pub isolation: Option<Isolation>,
     /// On whose behalf, if not the client's own: for administrators.
     pub impersonated: Option<String>,
+    /// True if it stays in its database and uses no files of the server: a language model wrote it.
+    pub confined: bool,
     /// Set by another thread to give it up.
     pub cancelled: Option<Arc<AtomicBool>>,
     /// Set when a command has terminated it, for whoever waits on its behalf.
@@ -121,7 +129,7 @@ pub struct Client {
 
 /// To whom something belongs that several requests use: a user, who is another one when dropped and
 /// made again, or, where nobody logs in, whoever says that name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Owner {
     /// By number.
     User(u64),
@@ -426,7 +434,7 @@ impl Client {
             isolation.unwrap_or_else(|| settings.isolation.of(database.name(), is_default));
         await_bookmarks(&database, options)?;
         let take = |quota: &Arc<Quota>| quota.take(self.standing());
-        let place = self.dbms.transactions.as_ref().map(take).transpose().map_err(|full| {
+        let _place = self.dbms.transactions.as_ref().map(take).transpose().map_err(|full| {
             let said = full.failure("transactions", "limits.transactions");
             let code = "Neo.TransientError.Transaction.MaximumTransactionLimitReached";
             Failure::new(code, said.message)
@@ -450,8 +458,8 @@ impl Client {
             transaction: transaction.then(Mutex::default),
         });
         *self.caller.lock() = Arc::downgrade(&caller);
-        let timeout = options.timeout;
-        Ok(Call { database, caller, origin, timeout, isolation, once, _place: place })
+        let Options { timeout, timeout_setting, .. } = *options;
+        Ok(Call { database, caller, origin, timeout, timeout_setting, isolation, once, _place })
     }
 }
 
@@ -461,8 +469,9 @@ struct Call {
     database: Arc<Database>,
     caller: Arc<Caller>,
     origin: Arc<Origin>,
-    /// What the client wants it to take at most.
+    /// Longest time that it may take, and the setting that says so if it is not the client.
     timeout: Option<Duration>,
+    timeout_setting: Option<&'static str>,
     isolation: Isolation,
     /// Id of what commits once.
     once: Option<Arc<str>>,
@@ -490,8 +499,11 @@ impl Call {
     fn explain(&self, error: QueryError) -> Failure {
         let mut error = self.database.explain(error);
         if error.kind == ErrorKind::TimedOut {
-            let (_, whose) = self.caller.dbms.time_limit(self.timeout).unwrap_or_default();
-            error.message += whose;
+            let limit = self.caller.dbms.time_limit(self.timeout);
+            match (limit.map(|(_, whose)| whose), self.timeout_setting) {
+                (Some(CLIENTS_OWN), Some(setting)) => error.message += &format!(" ({setting})"),
+                (whose, _) => error.message += whose.unwrap_or_default(),
+            }
         }
         error.into()
     }
@@ -521,7 +533,7 @@ impl Call {
     /// The database that a statement asks for with `USE`, if it is another one.
     fn elsewhere(&self, options: &Options, text: &str) -> Option<String> {
         // PERF: most statements need no second look.
-        if !may_use(text) {
+        if options.confined || !may_use(text) {
             return None;
         }
         // What is wrong with it is found again when it runs.
@@ -532,6 +544,9 @@ impl Call {
 
     fn session(&self, options: &Options) -> Session {
         let settings = self.caller.dbms.settings();
+        // Everybody may use the system database: files are for those who may read a graph.
+        let may_use_files = !options.confined && !self.caller.is_system();
+        let files = |folder: &Option<PathBuf>| folder.clone().filter(|_| may_use_files);
         let limits = Limits {
             cancelled: options.cancelled.clone(),
             memory: settings.limits.memory,
@@ -540,9 +555,8 @@ impl Call {
                 let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder));
                 scratch
             }),
-            // Everybody may use the system database: files are for those who may read a graph.
-            import_folder: settings.import_folder.clone().filter(|_| !self.caller.is_system()),
-            export_folder: settings.export_folder.clone().filter(|_| !self.caller.is_system()),
+            import_folder: files(&settings.import_folder),
+            export_folder: files(&settings.export_folder),
             ..Limits::default()
         };
         let host: Arc<dyn Host> = self.caller.clone();

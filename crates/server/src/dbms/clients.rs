@@ -20,7 +20,7 @@ pub(super) struct Connected {
     /// `bolt-17`
     pub(super) connection: Arc<str>,
     pub(super) peer: Arc<Peer>,
-    /// `bolt`, `bolt+websocket` or `http`
+    /// `bolt`, `bolt+websocket`, `http` or `http+mcp`
     pub(super) protocol: Arc<str>,
     pub(super) address: Arc<str>,
     /// Who has logged in.

@@ -342,7 +342,7 @@ impl Dbms {
             Some(most) if own.is_none_or(|own| own > most) => {
                 Some((most, " (limits.statement_timeout)"))
             }
-            _ => own.map(|own| (own, ", which the client has set")),
+            _ => own.map(|own| (own, client::CLIENTS_OWN)),
         }
     }
 

@@ -12,9 +12,9 @@ use crate::dbms::{Credentials, Peer};
 const UNAUTHORIZED: &str = "Neo.ClientError.Security.Unauthorized";
 
 /// What a request knows of its peer.
-pub(crate) fn peer(headers: &HeaderMap, address: SocketAddr) -> Peer {
+pub(crate) fn peer(protocol: &'static str, headers: &HeaderMap, address: SocketAddr) -> Peer {
     let agent = headers.get(USER_AGENT).and_then(|value| value.to_str().ok());
-    Peer { address: Some(address), protocol: "http", agent: agent.unwrap_or_default().to_owned() }
+    Peer { address: Some(address), protocol, agent: agent.unwrap_or_default().to_owned() }
 }
 
 /// The credentials of a request; without a header the scheme is `none`, which only a server without
@@ -48,7 +48,7 @@ pub(crate) fn credentials(headers: &HeaderMap) -> Result<Credentials, Refusal> {
     })
 }
 
-/// The secret of a node of a cluster, if the request has one.
+/// The secret of a request that has one: of a node of a cluster, of a client of `telar mcp`.
 pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let (scheme, secret) = headers.get(AUTHORIZATION)?.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())

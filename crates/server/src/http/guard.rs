@@ -4,31 +4,23 @@
 //! old ones or those that are not sure of the way, send `Origin` with everything but plain GETs,
 //! which change nothing here and whose answers pages of others cannot read.
 
-use std::time::Duration;
-
 use axum::extract::{Request, State};
-use axum::http::header::{
-    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
-};
+use axum::http::header::{HeaderName, ORIGIN, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::App;
 use super::refusal::Refusal;
 use super::serve::Connected;
-use crate::net::browser::{Access, Asked, Denied, SEC_FETCH_SITE, is_allowed};
-use crate::net::origin::{Allowed, Origin};
+use crate::net::browser::{Access, Asked, Denied, NamedBy, SEC_FETCH_SITE};
 
 const SEC_FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
 const SEC_FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// What a browser is told instead of `Basic`, at which it would ask for a password, remember it,
 /// and send it with what any page wants sent.
 const NO_PROMPT: HeaderValue = HeaderValue::from_static("xBasic realm=\"telar\"");
-/// How long a browser may rely on what it was told of an address.
-const PREFLIGHT_LASTS: Duration = Duration::from_secs(600);
 
 impl From<Denied> for Refusal {
     fn from(denied: Denied) -> Self {
@@ -54,9 +46,9 @@ fn check(app: &App, parts: &Parts) -> Result<(), Refusal> {
         hosts: &settings.allowed_hosts,
         origins: &settings.allowed_origins,
         has_users: app.dbms.settings().security.enabled,
+        named_by: NamedBy::SETTINGS,
     };
-    let is_own = |origin: &Origin| asked.is_own_site() && asked.is_at_server(origin);
-    Ok(access.check(&asked, is_own)?)
+    Ok(access.check(&asked, |origin| asked.is_of_server(origin))?)
 }
 
 /// Whether a link was followed to the page: whose link it is does not matter, as the document is
@@ -83,20 +75,4 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         *value = NO_PROMPT;
     }
     response
-}
-
-/// What browsers are told for pages of other origins that may ask. Credentials that they remember
-/// stay out of it: such pages say who asks.
-pub(crate) fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
-    let allowed = allowed.clone();
-    let origins = AllowOrigin::predicate(move |said, _| {
-        said.to_str().is_ok_and(|said| is_allowed(&allowed, said))
-    });
-    CorsLayer::new()
-        .allow_origin(origins)
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        .allow_headers([ACCEPT, AUTHORIZATION, CONTENT_TYPE])
-        .expose_headers([RETRY_AFTER, WWW_AUTHENTICATE])
-        .allow_private_network(true)
-        .max_age(PREFLIGHT_LASTS)
 }

@@ -39,11 +39,21 @@ pub(crate) struct Caller {
 
 /// Checks who it is before anything else is looked at, and gives the connection its slot.
 pub(crate) async fn authenticate(app: &App, parts: &Parts) -> Result<(Client, String), Refusal> {
+    authenticate_as("http", app, parts).await
+}
+
+/// The same of a client that is called `protocol` in lists and logs.
+pub(crate) async fn authenticate_as(
+    protocol: &'static str,
+    app: &App,
+    parts: &Parts,
+) -> Result<(Client, String), Refusal> {
     let connected = parts.extensions.get::<Connected>();
     let connected = connected.expect("INVARIANT: every request comes by a connection");
     let credentials = auth::credentials(&parts.headers)?;
     let name = credentials.principal.clone();
-    let client = Client::new(app.dbms.clone(), auth::peer(&parts.headers, connected.peer));
+    let client =
+        Client::new(app.dbms.clone(), auth::peer(protocol, &parts.headers, connected.peer));
     let admitted = Arc::clone(&connected.admitted);
     let log_in = move || {
         let has_slot =
@@ -98,10 +108,7 @@ pub(crate) async fn read(app: &App, request: HttpRequest) -> Result<Request, Ref
                        and says so";
         Refusal::request(StatusCode::UNSUPPORTED_MEDIA_TYPE, message)
     })?;
-    let bytes = read_body(app, &parts.headers, body).await?;
-    let more = bytes.len().saturating_mul(VALUE_BYTES);
-    room(app, bytes.len(), more)?;
-    decode(notation, &bytes)
+    decode(notation, &read_body(app, &parts.headers, body).await?)
 }
 
 /// Bytes of memory that the values of a body may take for each of its own: a number and a comma
@@ -119,8 +126,13 @@ fn decode(notation: Notation, bytes: &[u8]) -> Result<Request, Refusal> {
     Request::decode(notation, bytes).map_err(Refusal::invalid)
 }
 
-/// The bytes of a body, no more than are allowed, in no more time.
-async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>, Refusal> {
+/// The bytes of a body, no more than are allowed, in no more time, if there is room for the values
+/// in it.
+pub(crate) async fn read_body(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<Vec<u8>, Refusal> {
     let most = app.settings.body_bytes_max;
     let too_large = || {
         let message = format!("the body is larger than {most} bytes (http.body_bytes)");
@@ -151,7 +163,9 @@ async fn read_body(app: &App, headers: &HeaderMap, body: Body) -> Result<Vec<u8>
     let late = || {
         Refusal::request(StatusCode::REQUEST_TIMEOUT, "the body took too long (http.body_timeout)")
     };
-    timeout(app.settings.body_timeout, gather).await.unwrap_or_else(|_| Err(late()))
+    let bytes = timeout(app.settings.body_timeout, gather).await.unwrap_or_else(|_| Err(late()))?;
+    room(app, bytes.len(), bytes.len().saturating_mul(VALUE_BYTES))?;
+    Ok(bytes)
 }
 
 /// Waits until the commits have come that a request wants to see, without a place or a thread.
@@ -189,5 +203,6 @@ pub(crate) fn options(database: String, request: &mut Request, ends: &Ends) -> O
         impersonated: request.impersonated.take(),
         cancelled: Some(Arc::clone(&ends.cancelled)),
         terminated: Some(Arc::clone(&ends.terminated)),
+        ..Options::default()
     }
 }

@@ -8,6 +8,7 @@
 //!  DELETE /db/{name}/query/v2/tx/{id}         roll it back
 //!  POST   /db/{name}/check                    what is wrong with a text         check
 //!  GET    /db/{name}/changes                  what is committed, as it comes    changes
+//!  POST   /mcp /db/{name}/mcp                 tools for language models         mcp
 //!  GET    /databases                         names and identities, for followers  replication
 //!  GET    /db/{name}/image                   the database as of one commit
 //!  GET    /db/{name}/log                     records of its log
@@ -34,6 +35,7 @@ mod date;
 mod guard;
 mod input;
 mod json;
+mod mcp;
 mod media;
 mod output;
 mod page;
@@ -58,17 +60,20 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::watch;
 
+pub(crate) use auth::bearer;
 pub use json::{Notation, read_parameters};
+pub(crate) use refusal::{Refusal, add_headers};
 pub use request::Request;
 pub use serve::Server;
 pub use settings::Settings;
 
-pub(crate) use crate::net::origin::Authority;
 pub use crate::net::origin::{Allowed, Host, Origin};
 
 use crate::dbms::{Client, Dbms, Place, Quota};
+use crate::mcp::http::Endpoint;
+use crate::mcp::{Server as McpServer, Settings as McpSettings};
 use crate::metrics::Metrics;
-use refusal::Refusal;
+use crate::net::browser;
 use transaction::Transactions;
 
 /// What all requests share.
@@ -83,6 +88,8 @@ struct State {
     transactions: Transactions,
     /// A place for each statement and change stream that may run at once.
     statements: Arc<Quota>,
+    /// The address of MCP, if the settings have one.
+    mcp: Option<Endpoint>,
     /// Set when the server is to end.
     closing: watch::Sender<bool>,
 }
@@ -100,8 +107,13 @@ impl App {
         let places = Quota::new(settings.transactions_max, settings.user_share);
         let transactions = Transactions::new(places, settings.transaction_idle);
         let statements = Quota::new(settings.statements_max, settings.user_share);
+        let endpoint = |mcp: McpSettings| {
+            // The places of statements bound them.
+            Endpoint::new(McpServer::new(McpSettings { calls_max: usize::MAX, ..mcp }))
+        };
+        let mcp = settings.mcp.clone().map(endpoint);
         let (closing, _) = watch::channel(false);
-        Self(Arc::new(State { dbms, settings, metrics, transactions, statements, closing }))
+        Self(Arc::new(State { dbms, settings, metrics, transactions, statements, mcp, closing }))
     }
 
     fn is_closing(&self) -> bool {
@@ -141,6 +153,8 @@ impl App {
             .route("/db/{name}/query/v2/tx/{id}/commit", post(transaction::commit))
             .route("/db/{name}/check", post(check::check))
             .route("/db/{name}/changes", get(changes::follow))
+            .route("/mcp", post(mcp::message_at_home).delete(mcp::end_at_home))
+            .route("/db/{name}/mcp", post(mcp::message_at).delete(mcp::end_at))
             .route("/databases", get(replication::databases))
             .route("/db/{name}/image", get(replication::image))
             .route("/db/{name}/log", get(replication::log))
@@ -150,7 +164,7 @@ impl App {
         let origins = &self.settings.allowed_origins;
         let router = match origins.is_empty() {
             true => router,
-            false => router.layer(guard::cors(origins)),
+            false => router.layer(browser::cors(origins)),
         };
         // The guard comes before everything else, and what it refuses has a date, too.
         let guarded = router.layer(from_fn_with_state(self.clone(), guard::guard));

@@ -144,6 +144,10 @@ impl Server {
         if let (Some(runtime), Some(accepting)) = (self.runtime.take(), self.accepting.take()) {
             // A panic in there has been reported where it happened.
             let _ = runtime.block_on(accepting);
+            if let Some(mcp) = &self.app.mcp {
+                // Calls of a session outlive the connection that asked for them.
+                mcp.cancel_all();
+            }
             runtime.shutdown_timeout(LAST_MOMENT);
         }
     }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::dbms::USER_SHARE;
+use crate::mcp;
 use crate::net::origin::{Allowed, Host, Origin};
 
 /// Limits and addresses. All of them bound what a peer can hold.
@@ -44,6 +45,8 @@ pub struct Settings {
     pub allowed_hosts: Allowed<Host>,
     /// Origins of pages that may ask, beside those of the server itself.
     pub allowed_origins: Allowed<Origin>,
+    /// Limits and rights of language models, if `/mcp` is served.
+    pub mcp: Option<mcp::Settings>,
 }
 
 impl Default for Settings {
@@ -66,6 +69,7 @@ impl Default for Settings {
             open_metrics: false,
             allowed_hosts: Allowed::default(),
             allowed_origins: Allowed::default(),
+            mcp: Some(mcp::Settings::default()),
         }
     }
 }

@@ -4,7 +4,9 @@ use std::fmt;
 
 use telar_db::query::QueryError;
 
+use super::past::AsOf;
 use crate::bolt::client;
+use crate::dbms;
 
 /// Error of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,12 @@ impl Failure {
     pub(crate) fn message_mut(&mut self) -> &mut String {
         &mut self.message
     }
+
+    /// The error of a statement as of the past, with its place in the text that was given.
+    pub(crate) fn placed(mut self, statement: &AsOf<'_>) -> Self {
+        statement.placed_text(&mut self.message);
+        self
+    }
 }
 
 impl fmt::Display for Failure {
@@ -46,5 +54,11 @@ impl From<QueryError> for Failure {
 impl From<client::Error> for Failure {
     fn from(error: client::Error) -> Self {
         Self { code: error.code().to_owned(), message: error.to_string() }
+    }
+}
+
+impl From<dbms::Failure> for Failure {
+    fn from(failure: dbms::Failure) -> Self {
+        Self { code: failure.code.to_owned(), message: failure.message }
     }
 }

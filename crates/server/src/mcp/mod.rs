@@ -5,11 +5,13 @@
 //!                                                ├─► server: sessions, methods ─► tools ─► graph
 //!  POST /mcp ────── http: JSON or SSE ───────────┘         rpc: JSON-RPC                   │
 //!                                                                     a folder (telar_share),
-//!                                                                     or a server (bolt::client)
+//!                                                                     a server (bolt::client),
+//!                                                                     or within one (dbms::Client)
 //! ```
 //!
 //! - [`stdio`], [`http`]: the transports. A call runs on a thread of its own; another message ends
-//!   it.
+//!   it. `telar serve` has a route to the latter ([`crate::http`]), which brings its own listener,
+//!   users and places.
 //! - `server`: a session with its version and its running calls; `modern`: the version without
 //!   sessions; `rpc`: messages and errors.
 //! - `catalogue`: resources and prompts; `tools`: the tools, with their schemas.
@@ -18,7 +20,8 @@
 //!   tools.
 //!
 //! docs/mcp.md is the manual; [decisions/0093](../../../docs/decisions/0093-mcp-by-hand.md) says
-//! why no library does it.
+//! why no library does it, [0100](../../../docs/decisions/0100-mcp-is-a-route-of-the-server.md)
+//! what `telar serve` offers.
 
 mod arguments;
 mod catalogue;
@@ -50,6 +53,12 @@ pub struct Settings {
     pub chars_max: usize,
     /// Time of one call.
     pub timeout: Duration,
+    /// Calls at once. In a server they take places of statements instead.
+    pub calls_max: usize,
+    /// Sessions over HTTP at once: above, one of the user who has most of them ends.
+    pub sessions_max: usize,
+    /// Time without a call after which a session over HTTP ends.
+    pub session_idle: Duration,
 }
 
 impl Default for Settings {
@@ -60,6 +69,9 @@ impl Default for Settings {
             rows_max: 100,
             chars_max: 40_000,
             timeout: Duration::from_secs(30),
+            calls_max: 16,
+            sessions_max: 1000,
+            session_idle: Duration::from_secs(60 * 60),
         }
     }
 }

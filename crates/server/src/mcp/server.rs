@@ -29,17 +29,14 @@ use super::{Settings, rpc::notification};
 pub(crate) const HANDSHAKES: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The only version that has batches.
 const BATCHES: &str = "2025-03-26";
-/// Calls that run at once.
-const CALLS_MAX: usize = 16;
 /// Messages of one batch.
 const BATCH_MAX: usize = 100;
 /// Interval of progress notifications.
 const PROGRESS: Duration = Duration::from_secs(1);
 
-/// The server: a graph, and what calls may do to it.
+/// The server: what calls may do, and how many of them run. The graph comes with each call.
 #[derive(Debug)]
 pub struct Server {
-    graph: Graph,
     settings: Settings,
     running: AtomicUsize,
 }
@@ -104,16 +101,14 @@ pub(crate) fn server_info() -> Json {
 }
 
 impl Server {
-    /// A server of this graph.
+    /// A server with these limits and rights.
     #[must_use]
-    pub fn new(graph: Graph, settings: Settings) -> Arc<Self> {
-        Arc::new(Self { graph, settings, running: AtomicUsize::new(0) })
+    pub fn new(settings: Settings) -> Arc<Self> {
+        Arc::new(Self { settings, running: AtomicUsize::new(0) })
     }
 
-    /// The graph.
-    #[must_use]
-    pub fn graph(&self) -> &Graph {
-        &self.graph
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.settings
     }
 }
 
@@ -128,6 +123,11 @@ impl Session {
             // ORDERING: relaxed, as nothing else is read because of the flag.
             flag.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// True while calls of it run.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.state.lock().calls.is_empty()
     }
 
     /// True once the handshake was made.
@@ -272,11 +272,11 @@ impl Session {
         is_modern: bool,
     ) -> Part {
         let refuse = |error: RpcError| Part::Answer(rpc::error(Some(&id), &error));
-        let running = &self.server.running;
+        let (running, most) = (&self.server.running, self.server.settings.calls_max);
         // ORDERING: relaxed, as nothing else is read because of the count.
-        if running.fetch_add(1, Ordering::Relaxed) >= CALLS_MAX {
+        if running.fetch_add(1, Ordering::Relaxed) >= most {
             running.fetch_sub(1, Ordering::Relaxed);
-            let message = format!("{CALLS_MAX} calls run at once: try again");
+            let message = format!("{most} calls run at once: try again");
             return refuse(RpcError::new(code::BUSY, message));
         }
         let flag = Flag::default();
@@ -298,12 +298,12 @@ impl Pending {
         self.parts.iter().any(wants)
     }
 
-    /// Runs it. The answer is none if it was cancelled.
-    pub(crate) fn run(self, notify: &Notify<'_>) -> Option<Json> {
+    /// Runs it on a graph. The answer is none if it was cancelled.
+    pub(crate) fn run(self, graph: &Graph, notify: &Notify<'_>) -> Option<Json> {
         let Self { session: _session, parts, is_batch } = self;
         let answer = |part| match part {
             Part::Answer(answer) => Some(answer),
-            Part::Call(call) => call.run(notify),
+            Part::Call(call) => call.run(graph, notify),
         };
         let mut answers: Vec<Json> = parts.into_iter().filter_map(answer).collect();
         match is_batch {
@@ -319,10 +319,10 @@ impl Call {
         self.params.get("_meta")?.get("progressToken").cloned()
     }
 
-    fn run(mut self, notify: &Notify<'_>) -> Option<Json> {
+    fn run(mut self, graph: &Graph, notify: &Notify<'_>) -> Option<Json> {
         let token = self.token();
         let params = std::mem::take(&mut self.params);
-        let work = || catch_unwind(AssertUnwindSafe(|| self.answer(params)));
+        let work = || catch_unwind(AssertUnwindSafe(|| self.answer(graph, params)));
         let done = match token {
             None => work(),
             Some(token) => self.with_progress(&token, notify, work),
@@ -367,8 +367,8 @@ impl Call {
         })
     }
 
-    fn answer(&self, mut params: Map<String, Json>) -> Result<Json, RpcError> {
-        let Server { graph, settings, .. } = &*self.session.server;
+    fn answer(&self, graph: &Graph, mut params: Map<String, Json>) -> Result<Json, RpcError> {
+        let settings = &self.session.server.settings;
         let context = Context { graph, settings, flag: &self.flag };
         if self.method == "resources/read" {
             let missing = match self.is_modern {

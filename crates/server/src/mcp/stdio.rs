@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::Value as Json;
 
+use super::Graph;
 use super::rpc::{self, RpcError};
 use super::server::{Server, Session, Step};
 
@@ -90,22 +91,28 @@ impl<W: Write> Output<W> {
 }
 
 impl Connection {
-    /// Reads messages from `input` on a thread of its own, and writes answers to `output`. Its end
-    /// goes to `ended`.
+    /// Reads messages from `input` on a thread of its own, and writes answers from `graph` to
+    /// `output`. Its end goes to `ended`.
     ///
     /// # Errors
     /// If no thread can be started.
     pub fn start(
         server: &Arc<Server>,
+        graph: &Arc<Graph>,
         input: impl BufRead + Send + 'static,
         output: impl Write + Send + 'static,
         ended: Sender<Ended>,
     ) -> io::Result<Self> {
         let (session, working) = (Session::new(server), Working::default());
-        let (reading, calls) = (Arc::clone(&session), working.clone());
-        let output = Arc::new(Output { writer: Mutex::new(output), ended: ended.clone() });
+        let output = Output { writer: Mutex::new(output), ended: ended.clone() };
+        let reader = Reader {
+            session: Arc::clone(&session),
+            graph: Arc::clone(graph),
+            output: Arc::new(output),
+            calls: working.clone(),
+        };
         thread::Builder::new().name("mcp-input".into()).spawn(move || {
-            if let Err(error) = read(&reading, input, &output, &calls) {
+            if let Err(error) = reader.read(input) {
                 tracing::warn!(%error, "standard input cannot be read");
             }
             let _ = ended.send(Ended::Input);
@@ -123,48 +130,59 @@ impl Connection {
     }
 }
 
-/// Reads lines until there are no more.
-fn read<W: Write + Send + 'static>(
-    session: &Arc<Session>,
-    mut input: impl BufRead,
-    output: &Arc<Output<W>>,
-    calls: &Working,
-) -> io::Result<()> {
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        let limit = LINE_MAX as u64 + 1;
-        if (&mut input).take(limit).read_until(b'\n', &mut line)? == 0 {
-            return Ok(());
+/// Reader of lines.
+struct Reader<W> {
+    session: Arc<Session>,
+    graph: Arc<Graph>,
+    output: Arc<Output<W>>,
+    calls: Working,
+}
+
+impl<W: Write + Send + 'static> Reader<W> {
+    /// Reads lines until there are no more.
+    fn read(&self, mut input: impl BufRead) -> io::Result<()> {
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            let limit = LINE_MAX as u64 + 1;
+            if (&mut input).take(limit).read_until(b'\n', &mut line)? == 0 {
+                return Ok(());
+            }
+            if line.len() > LINE_MAX && !line.ends_with(b"\n") {
+                skip_line(&mut input)?;
+                let error = RpcError::request(format!("a message has at most {LINE_MAX} bytes"));
+                self.output.write(&rpc::error(None, &error));
+            } else if !line.trim_ascii().is_empty() {
+                self.take(&line)?;
+            }
         }
-        if line.len() > LINE_MAX && !line.ends_with(b"\n") {
-            skip_line(&mut input)?;
-            let error = RpcError::request(format!("a message has at most {LINE_MAX} bytes"));
-            output.write(&rpc::error(None, &error));
-            continue;
-        }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let step = match rpc::parse(&line) {
-            Ok(json) => session.receive(json),
+    }
+
+    /// Answers one line, or begins to.
+    fn take(&self, line: &[u8]) -> io::Result<()> {
+        let step = match rpc::parse(line) {
+            Ok(json) => self.session.receive(json),
             Err(answer) => Step::Done(Some(answer)),
         };
         match step {
             Step::Done(None) => {}
-            Step::Done(Some(answer)) => output.write(&answer),
+            Step::Done(Some(answer)) => self.output.write(&answer),
             Step::Run(pending) => {
-                let (output, working) = (Arc::clone(output), calls.begin());
+                let (output, working) = (Arc::clone(&self.output), self.calls.begin());
+                let graph = Arc::clone(&self.graph);
                 let work = move || {
                     let notify = |message: Json| output.write(&message);
-                    if let Some(answer) = pending.run(&notify) {
+                    if let Some(answer) = pending.run(&graph, &notify) {
                         output.write(&answer);
                     }
+                    // Whoever waits for the last call may close the graph.
+                    drop(graph);
                     working.end();
                 };
                 thread::Builder::new().name("mcp-call".into()).spawn(work)?;
             }
         }
+        Ok(())
     }
 }
 

@@ -14,14 +14,29 @@
 //! Programs send neither `Origin` nor `Sec-Fetch-Site`. docs/security.md has the rule.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use axum::http::header::{HOST, HeaderName, ORIGIN};
+use axum::http::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderName, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Version};
+use axum::http::{HeaderMap, HeaderValue, Method, Version};
+use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::origin::{Allowed, Authority, Host, Origin};
 
 pub(crate) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+/// Headers of MCP, which pages send and read, too.
+const MCP_REQUEST: [HeaderName; 4] = [
+    MCP_SESSION_ID,
+    HeaderName::from_static("mcp-protocol-version"),
+    HeaderName::from_static("mcp-method"),
+    HeaderName::from_static("mcp-name"),
+];
+/// Header with the session of a client of MCP.
+pub(crate) const MCP_SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Time for which a browser may rely on what it was told of an address.
+const PREFLIGHT_LASTS: Duration = Duration::from_secs(600);
 /// Upper bound on the characters of a header that are repeated in a message.
 const ECHO_CHARS_MAX: usize = 200;
 
@@ -43,6 +58,28 @@ pub(crate) struct Access<'s> {
     pub(crate) origins: &'s Allowed<Origin>,
     /// True if clients have to log in.
     pub(crate) has_users: bool,
+    pub(crate) named_by: NamedBy,
+}
+
+/// Names of the settings that list hosts and origins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NamedBy {
+    hosts: &'static str,
+    origins: &'static str,
+    /// Reason why hosts have to be named where nobody logs in.
+    without_users: &'static str,
+}
+
+impl NamedBy {
+    /// Settings of `telar serve`.
+    pub(crate) const SETTINGS: Self = Self {
+        hosts: "http.allowed_hosts",
+        origins: "http.allowed_origins",
+        without_users: " (auth.enabled is false)",
+    };
+    /// Flags of `telar mcp`.
+    pub(crate) const FLAGS: Self =
+        Self { hosts: "--allow-host", origins: "--allow-origin", without_users: "" };
 }
 
 /// Headers of a request that the rules are about.
@@ -116,6 +153,12 @@ impl<'r> Asked<'r> {
         self.site.is_none_or(|site| ["same-origin", "none"].contains(&site))
     }
 
+    /// True if `origin` is that of the host and port that the request asks, and the browser says
+    /// nothing else.
+    pub(crate) fn is_of_server(&self, origin: &Origin) -> bool {
+        self.is_own_site() && self.is_at_server(origin)
+    }
+
     /// True if a page of `origin` asks the host and port that it came from.
     pub(crate) fn is_at_server(&self, origin: &Origin) -> bool {
         self.called.as_ref().is_some_and(|called| origin.is_at(called))
@@ -138,9 +181,10 @@ impl Access<'_> {
             && !host.is_this_machine(asked.local)
         {
             let host = clipped(&host.to_string());
-            let why = if self.has_users { "" } else { " (auth.enabled is false)" };
+            let why = if self.has_users { "" } else { self.named_by.without_users };
+            let setting = self.named_by.hosts;
             return Err(Denied::Forbidden(format!(
-                "this server is not called '{host}'{why}: http.allowed_hosts can name it"
+                "this server is not called '{host}'{why}: {setting} can name it"
             )));
         }
         let Some(said) = asked.origin else {
@@ -153,12 +197,30 @@ impl Access<'_> {
             return Ok(());
         }
         let said = clipped(said);
-        let message = format!("pages of '{said}' may not ask: http.allowed_origins can name it");
+        let setting = self.named_by.origins;
+        let message = format!("pages of '{said}' may not ask: {setting} can name it");
         Err(Denied::Forbidden(message))
     }
 }
 
+/// Answers to browsers about pages of other origins that may ask. Credentials that they remember
+/// stay out of it: such pages say who asks.
+pub(crate) fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
+    let allowed = allowed.clone();
+    let origins = AllowOrigin::predicate(move |said, _| {
+        said.to_str().is_ok_and(|said| is_allowed(&allowed, said))
+    });
+    let asked = [ACCEPT, AUTHORIZATION, CONTENT_TYPE].into_iter().chain(MCP_REQUEST);
+    CorsLayer::new()
+        .allow_origin(origins)
+        .allow_methods([Method::GET, Method::POST, Method::DELETE])
+        .allow_headers(asked.collect::<Vec<_>>())
+        .expose_headers([RETRY_AFTER, WWW_AUTHENTICATE, MCP_SESSION_ID])
+        .allow_private_network(true)
+        .max_age(PREFLIGHT_LASTS)
+}
+
 /// True if the setting names the origin.
-pub(crate) fn is_allowed(allowed: &Allowed<Origin>, said: &str) -> bool {
+fn is_allowed(allowed: &Allowed<Origin>, said: &str) -> bool {
     allowed.is_any() || Origin::parse(said).is_some_and(|origin| allowed.contains(&origin))
 }

@@ -11,6 +11,8 @@ use crate::server::{Attacked, PASSWORD, basic};
 
 const JSON: &str = "Content-Type: application/json";
 const WRITE: &str = r#"{"statement": "CREATE (:Written)"}"#;
+const BEGIN: &str = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}"#;
 
 /// Without users and with; then with what settings name.
 fn servers() -> [Attacked; 4] {
@@ -54,6 +56,8 @@ const NAVIGATE: &str = "Sec-Fetch-Mode: navigate";
 const CASES: &[Case] = &[
     // Programs.
     ("POST {query} HTTP/1.1", &[HERE, JSON], Some(WRITE), [202; 4]),
+    ("POST /mcp HTTP/1.1", &[HERE, JSON], Some(BEGIN), [200; 4]),
+    ("POST /db/telar/mcp HTTP/1.1", &[HERE, JSON], Some(BEGIN), [200; 4]),
     ("POST {query} HTTP/1.1", &["Host: 127.0.0.1:PORT", JSON], Some(WRITE), [202; 4]),
     ("POST {query} HTTP/1.1", &["Host: [::1]:PORT", JSON], Some(WRITE), [202; 4]),
     ("POST {query} HTTP/1.1", &["Host: LOCALHOST.", JSON], Some(WRITE), [202; 4]),
@@ -84,6 +88,9 @@ const CASES: &[Case] = &[
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Sec-Fetch-Site: same-site"], Some(WRITE), [403; 4]),
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: http://localhost:PORT", "Sec-Fetch-Site: cross-site"], Some(WRITE), [403; 4]),
     ("POST {tx} HTTP/1.1", &[HERE, "Origin: https://evil.example"], Some(""), [403; 4]),
+    ("POST /mcp HTTP/1.1", &[HERE, JSON, "Origin: https://evil.example"], Some(BEGIN), [403; 4]),
+    ("POST /db/telar/mcp HTTP/1.1", &[HERE, JSON, "Sec-Fetch-Site: cross-site"], Some(BEGIN), [403; 4]),
+    ("DELETE /mcp HTTP/1.1", &[HERE, "Origin: null"], None, [403; 4]),
     ("POST {tx} HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site"], Some(""), [403; 4]),
     ("GET /db/telar/changes HTTP/1.1", &[HERE, "Sec-Fetch-Site: cross-site"], None, [403; 4]),
     ("GET /metrics HTTP/1.1", &[HERE, "Origin: https://evil.example"], None, [403; 4]),
@@ -108,6 +115,8 @@ const CASES: &[Case] = &[
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: https://app.example.com", "Sec-Fetch-Site: cross-site"], Some(WRITE), [403, 403, 202, 202]),
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: http://localhost:3000", "Sec-Fetch-Site: same-site"], Some(WRITE), [403, 403, 202, 202]),
     ("POST {query} HTTP/1.1", &[HERE, "Origin: https://app.example.com"], Some(WRITE), [403, 403, 415, 415]),
+    ("POST /mcp HTTP/1.1", &[HERE, JSON, "Origin: https://app.example.com"], Some(BEGIN), [403, 403, 200, 200]),
+    ("POST /mcp HTTP/1.1", &[HERE, JSON, "Origin: http://localhost:PORT"], Some(BEGIN), [200; 4]),
     ("POST {query} HTTP/1.1", &["Host: db.example.com", JSON, "Origin: https://db.example.com"], Some(WRITE), [403, 202, 202, 202]),
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: http://app.example.com"], Some(WRITE), [403; 4]),
     ("POST {query} HTTP/1.1", &[HERE, JSON, "Origin: https://app.example.com.evil.example"], Some(WRITE), [403; 4]),
@@ -116,6 +125,7 @@ const CASES: &[Case] = &[
     ("POST {query} HTTP/1.1", &["Host: evil.example:PORT", JSON, "Origin: http://evil.example:PORT"], Some(WRITE), [403, 202, 403, 403]),
     ("GET /db/telar/changes?follow=false HTTP/1.1", &["Host: evil.example"], None, [403, 200, 403, 403]),
     ("GET /metrics HTTP/1.1", &["Host: evil.example"], None, [403, 200, 403, 403]),
+    ("POST /mcp HTTP/1.1", &["Host: evil.example", JSON], Some(BEGIN), [403, 200, 403, 403]),
     ("GET / HTTP/1.1", &["Host: localhost.evil.example"], None, [403, 200, 403, 403]),
     ("GET / HTTP/1.1", &["Host: 198.51.100.7"], None, [403, 200, 403, 403]),
     ("GET http://evil.example/ HTTP/1.1", &["Host: evil.example"], None, [403, 200, 403, 403]),
@@ -161,7 +171,7 @@ fn pages_that_settings_name_are_told_what_they_may_do() {
     let app = "Origin: https://app.example.com";
     let asks = [
         "Access-Control-Request-Method: POST",
-        "Access-Control-Request-Headers: authorization,content-type",
+        "Access-Control-Request-Headers: authorization,content-type,mcp-session-id",
         "Access-Control-Request-Private-Network: true",
     ];
     let first = format!("OPTIONS {QUERY} HTTP/1.1");
@@ -177,6 +187,7 @@ fn pages_that_settings_name_are_told_what_they_may_do() {
     assert!(
         allows("headers").contains("authorization") && allows("headers").contains("content-type")
     );
+    assert!(allows("headers").contains("mcp-session-id"));
     assert_eq!((&*allows("private-network"), &*allows("credentials")), ("true", ""));
     assert!(answer.header("vary").is_some_and(|vary| vary.to_lowercase().contains("origin")));
     let answer = send(&named, &format!("POST {QUERY} HTTP/1.1"), &[HERE, JSON, app], Some(WRITE));

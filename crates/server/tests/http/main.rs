@@ -10,6 +10,7 @@ mod changes;
 mod common;
 mod formats;
 mod limits;
+mod mcp;
 mod newcomers;
 mod page;
 mod query;

@@ -72,5 +72,5 @@ fn the_openapi_document_is_what_the_server_does() {
             assert_eq!(known, documented.is_object(), "{method} {path}: {status}");
         }
     }
-    assert_eq!(document["paths"].as_object().unwrap().len(), 14);
+    assert_eq!(document["paths"].as_object().unwrap().len(), 16);
 }

@@ -9,7 +9,7 @@ use http_body::Frame;
 use serde_json::Value as Json;
 use tokio::sync::mpsc;
 
-use super::HangUp;
+use super::endpoint::HangUp;
 
 /// Sender of messages. A client that has gone is not reported.
 #[derive(Debug, Clone)]

@@ -1,71 +1,45 @@
-//! Access rules: requests to this machine, from programs and from allowed pages, with the token if
-//! one is set.
-//!
-//! A browser sends what any page wants sent, to servers on loopback, too. `Host` shows DNS
-//! rebinding, `Origin` and `Sec-Fetch-Site` show the page: no page can forge them.
+//! Access rules of the listener of `telar mcp`: those of [`browser`](crate::net::browser), and the
+//! token if one is set.
 
 use std::net::SocketAddr;
 
-use axum::http::header::{AUTHORIZATION, HOST, HeaderName, ORIGIN};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode};
 
 use super::Settings;
-use crate::http::{Authority, Origin};
-
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+use crate::http::bearer;
+use crate::net::browser::{Access, Asked, Denied, NamedBy};
 
 /// Reason for the refusal of a request.
-pub(super) type Refused = (StatusCode, &'static str);
+pub(super) type Refused = (StatusCode, String);
 
-/// The only value of a header.
-fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Result<Option<&'h str>, Refused> {
-    let mut all = headers.get_all(name).iter();
-    let wrong = (StatusCode::BAD_REQUEST, "a header comes twice, or is not in ASCII");
-    match (all.next().map(|value| value.to_str()).transpose(), all.next()) {
-        (Ok(first), None) => Ok(first),
-        _ => Err(wrong),
+fn refused(denied: Denied) -> Refused {
+    match denied {
+        Denied::Invalid(message) => (StatusCode::BAD_REQUEST, message),
+        Denied::Forbidden(message) => (StatusCode::FORBIDDEN, message),
     }
 }
 
-/// Checks a request that came in at the address `local`.
+/// Checks a request that came in at the address `local`. Preflights of browsers carry no token.
 ///
 /// # Errors
 /// The reason for its refusal.
-pub(super) fn check(
-    settings: &Settings,
-    headers: &HeaderMap,
-    local: SocketAddr,
-) -> Result<(), Refused> {
-    let host = one(headers, &HOST)?.and_then(Authority::parse);
-    let Some(called) = host else {
-        return Err((StatusCode::BAD_REQUEST, "Host: expected a host, with a port or without"));
+pub(super) fn check(settings: &Settings, parts: &Parts, local: SocketAddr) -> Result<(), Refused> {
+    let asked = Asked::read(parts, local).map_err(refused)?;
+    let access = Access {
+        hosts: &settings.allowed_hosts,
+        origins: &settings.allowed_origins,
+        has_users: false,
+        named_by: NamedBy::FLAGS,
     };
-    if !called.host.is_this_machine(local) && !settings.allowed_hosts.contains(&called.host) {
-        let why = "this server is not called what Host says: --allow-host can name it";
-        return Err((StatusCode::FORBIDDEN, why));
-    }
-    let site = one(headers, &SEC_FETCH_SITE)?;
-    let own_site = site.is_none_or(|site| ["same-origin", "none"].contains(&site));
-    let may_ask = match one(headers, &ORIGIN)? {
-        None => own_site,
-        Some(said) => match Origin::parse(said) {
-            Some(origin) => {
-                settings.allowed_origins.contains(&origin) || own_site && origin.is_at(&called)
-            }
-            None => settings.allowed_origins.is_any(),
-        },
-    };
-    if !may_ask {
-        let why = "pages of this origin may not ask: --allow-origin can name it";
-        return Err((StatusCode::FORBIDDEN, why));
-    }
-    let Some(token) = &settings.token else { return Ok(()) };
-    let given = one(headers, &AUTHORIZATION)?.and_then(|given| given.split_once(' '));
-    match given {
-        Some((scheme, given)) if scheme.eq_ignore_ascii_case("bearer") && same(given, token) => {
-            Ok(())
+    access.check(&asked, |origin| asked.is_of_server(origin)).map_err(refused)?;
+    match &settings.token {
+        Some(token) if parts.method != Method::OPTIONS => {
+            let given = bearer(&parts.headers).is_some_and(|given| same(given, token));
+            let message = "Authorization: expected Bearer and the token";
+            given.then_some(()).ok_or_else(|| (StatusCode::UNAUTHORIZED, message.to_owned()))
         }
-        _ => Err((StatusCode::UNAUTHORIZED, "Authorization: expected Bearer and the token")),
+        _ => Ok(()),
     }
 }
 
@@ -78,7 +52,7 @@ fn same(given: &str, token: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use axum::http::HeaderValue;
+    use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
     use crate::http::Allowed;
@@ -87,9 +61,10 @@ mod tests {
         let header = |(name, value): &(&'static str, &'static str)| {
             (HeaderName::from_static(name), HeaderValue::from_static(value))
         };
-        let headers: HeaderMap = headers.iter().map(header).collect();
+        let (mut parts, ()) = axum::http::Request::new(()).into_parts();
+        parts.headers = headers.iter().map(header).collect();
         let local = "127.0.0.1:7475".parse().unwrap();
-        check(settings, &headers, local).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        check(settings, &parts, local).map_or_else(|(status, _)| status.as_u16(), |()| 200)
     }
 
     #[test]

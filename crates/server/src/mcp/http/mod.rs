@@ -10,9 +10,11 @@
 //!
 //! Requests of version 2026-07-28, which their header tells, have no session.
 //!
-//! A call runs on a thread for blocking work. `guard` has the access rules, `sessions` the open
-//! sessions, `events` the body of an answer in events.
+//! A call runs on a thread for blocking work. `endpoint` answers requests, for the listener of
+//! `telar mcp`, which is here with its access rules (`guard`), and for the routes of `telar serve`
+//! (`crate::http`); `sessions` are the open ones, `events` the body of an answer in events.
 
+mod endpoint;
 mod events;
 mod guard;
 mod sessions;
@@ -25,37 +27,33 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::connect_info::Connected;
+use axum::extract::rejection::BytesRejection;
 use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
-use axum::http::header::{ACCEPT, ALLOW, CACHE_CONTROL, CONTENT_TYPE, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::http::header::{ALLOW, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::any;
 use axum::serve::IncomingStream;
-use serde_json::Value as Json;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use super::modern;
-use super::rpc::{self, Id, RpcError};
-use super::server::{HANDSHAKES, Pending, Server, Session, Step};
+use super::Graph;
+use super::server::Server;
+use crate::dbms::Owner;
 use crate::http::{Allowed, Host, Origin};
-use events::events;
-use sessions::Sessions;
+use crate::net::browser;
+use endpoint::refusal;
+pub(crate) use endpoint::{Asker, Endpoint, refused};
+pub(crate) use sessions::Holder;
 
 /// Bytes of one message.
 const BODY_MAX: usize = 16 << 20;
 /// Time that open requests have to finish at the end.
 const GRACE: Duration = Duration::from_secs(5);
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const EVENTS: &str = "text/event-stream";
-const JSON: &str = "application/json";
-
-/// Access rules of the HTTP transport.
+/// Access rules of the listener.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
     /// Host names of the server beside those of this machine.
@@ -72,9 +70,9 @@ struct App(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    server: Arc<Server>,
+    endpoint: Endpoint,
+    graph: Arc<Graph>,
     settings: Settings,
-    sessions: Sessions,
 }
 
 /// Local address of a connection.
@@ -98,20 +96,21 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Serves at an address; port 0 is any that is free.
+    /// Serves a graph at an address; port 0 is any that is free.
     ///
     /// # Errors
     /// If it cannot be listened at.
     pub fn start(
         server: &Arc<Server>,
+        graph: &Arc<Graph>,
         address: SocketAddr,
         settings: Settings,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let sessions = Sessions::default();
-        let app = App(Arc::new(Shared { server: Arc::clone(server), settings, sessions }));
+        let endpoint = Endpoint::new(Arc::clone(server));
+        let app = App(Arc::new(Shared { endpoint, graph: Arc::clone(graph), settings }));
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let (end, ended) = oneshot::channel();
         let service = app.clone().router().into_make_service_with_connect_info::<Local>();
@@ -132,45 +131,12 @@ impl Listening {
     /// Ends what runs, and stops.
     pub fn stop(self) {
         let Self { app, runtime, end, serving, .. } = self;
-        app.0.sessions.cancel_all();
+        app.0.endpoint.cancel_all();
         // An error says that it has ended already.
         let _ = end.send(());
         let _ = runtime.block_on(async { tokio::time::timeout(GRACE, serving).await });
         runtime.shutdown_timeout(GRACE);
     }
-}
-
-/// Refusal of a request: status and body.
-struct Fault(StatusCode, Json);
-
-impl Fault {
-    fn new(status: StatusCode, message: &str) -> Self {
-        Self(status, rpc::error(None, &RpcError::request(message)))
-    }
-}
-
-impl IntoResponse for Fault {
-    fn into_response(self) -> Response {
-        json(self.0, &self.1)
-    }
-}
-
-/// Cancels the calls of a session when it is dropped: their client has gone.
-struct HangUp(Arc<Session>);
-
-impl Drop for HangUp {
-    fn drop(&mut self) {
-        self.0.cancel_all();
-    }
-}
-
-/// An answer that is an error of the protocol without a request.
-fn refusal(status: StatusCode, message: &str) -> Response {
-    Fault::new(status, message).into_response()
-}
-
-fn json(status: StatusCode, body: &Json) -> Response {
-    (status, [(CONTENT_TYPE, JSON)], body.to_string()).into_response()
 }
 
 impl App {
@@ -180,46 +146,15 @@ impl App {
             .fallback(async || refusal(StatusCode::NOT_FOUND, "the address is /mcp"))
             .layer(DefaultBodyLimit::max(BODY_MAX));
         let origins = &self.0.settings.allowed_origins;
-        let router = if origins.is_empty() { router } else { router.layer(cors(origins)) };
+        let router = match origins.is_empty() {
+            true => router,
+            false => router.layer(browser::cors(origins)),
+        };
         router.layer(from_fn_with_state(self.clone(), guarded)).with_state(self)
     }
-
-    /// The session that a request names.
-    fn session(&self, headers: &HeaderMap) -> Result<(String, Arc<Session>), Fault> {
-        let Some(id) = headers.get(SESSION_ID).and_then(|id| id.to_str().ok()) else {
-            let message = "Mcp-Session-Id is missing: initialize gives one";
-            return Err(Fault::new(StatusCode::BAD_REQUEST, message));
-        };
-        let message = "the session has ended: initialize again";
-        let ended = || Fault::new(StatusCode::NOT_FOUND, message);
-        let session = self.0.sessions.find(id).ok_or_else(ended)?;
-        Ok((id.to_owned(), session))
-    }
 }
 
-/// CORS headers for pages of the allowed origins.
-fn cors(allowed: &Allowed<Origin>) -> CorsLayer {
-    let allowed = allowed.clone();
-    let origins = AllowOrigin::predicate(move |said, _| {
-        let said = said.to_str().ok();
-        allowed.is_any() || said.and_then(Origin::parse).is_some_and(|said| allowed.contains(&said))
-    });
-    CorsLayer::new()
-        .allow_origin(origins)
-        .allow_methods([Method::GET, Method::POST, Method::DELETE])
-        .allow_headers([
-            ACCEPT,
-            CONTENT_TYPE,
-            axum::http::header::AUTHORIZATION,
-            SESSION_ID,
-            PROTOCOL_VERSION,
-            HeaderName::from_static("mcp-method"),
-            HeaderName::from_static("mcp-name"),
-        ])
-        .expose_headers([SESSION_ID])
-}
-
-/// Refuses requests that break the access rules. Preflights of browsers carry no token.
+/// Refuses requests that break the access rules.
 async fn guarded(
     State(app): State<App>,
     ConnectInfo(Local(local)): ConnectInfo<Local>,
@@ -229,15 +164,12 @@ async fn guarded(
     let Some(local) = local else {
         return refusal(StatusCode::BAD_REQUEST, "the connection has gone");
     };
-    let mut settings = app.0.settings.clone();
-    if request.method() == Method::OPTIONS {
-        settings.token = None;
-    }
-    match guard::check(&settings, request.headers(), local) {
-        Ok(()) => next.run(request).await,
+    let (parts, body) = request.into_parts();
+    match guard::check(&app.0.settings, &parts, local) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
         Err((status, message)) => {
             tracing::debug!(message, "a request was refused");
-            let mut response = refusal(status, message);
+            let mut response = refusal(status, &message);
             if status == StatusCode::UNAUTHORIZED {
                 let bearer = HeaderValue::from_static("Bearer");
                 response.headers_mut().insert(WWW_AUTHENTICATE, bearer);
@@ -251,23 +183,19 @@ async fn handle(
     State(app): State<App>,
     method: Method,
     headers: HeaderMap,
-    body: Result<Bytes, axum::extract::rejection::BytesRejection>,
+    body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let is_modern = headers.get(PROTOCOL_VERSION).is_some_and(|said| said == modern::VERSION);
-    if !is_modern && let Err(fault) = check_version(&headers) {
-        return fault.into_response();
-    }
+    let App(shared) = app;
+    let Shared { endpoint, graph, .. } = &*shared;
+    // Whoever has the token is one user.
+    let holder = Holder { owner: Owner::Anyone(String::new()), database: "".into() };
     match (method, body) {
-        (Method::POST, Ok(body)) if is_modern => post_modern(&app, &headers, &body).await,
-        (Method::POST, Ok(body)) => post(&app, &headers, &body).await,
+        (Method::POST, Ok(body)) => {
+            let asker = Asker { graph: Arc::clone(graph), holder, admit: None };
+            endpoint.post(asker, &headers, &body).await
+        }
         (Method::POST, Err(rejection)) => refusal(rejection.status(), &rejection.body_text()),
-        (Method::DELETE, _) => match app.session(&headers) {
-            Ok((id, _)) => {
-                app.0.sessions.end(&id);
-                StatusCode::NO_CONTENT.into_response()
-            }
-            Err(fault) => fault.into_response(),
-        },
+        (Method::DELETE, _) => endpoint.end(&holder, &headers),
         _ => {
             let message = "POST sends messages; this server begins no streams of its own";
             let mut response = refusal(StatusCode::METHOD_NOT_ALLOWED, message);
@@ -275,173 +203,4 @@ async fn handle(
             response
         }
     }
-}
-
-fn check_version(headers: &HeaderMap) -> Result<(), Fault> {
-    let Some(version) = headers.get(PROTOCOL_VERSION) else { return Ok(()) };
-    if version.to_str().is_ok_and(|version| HANDSHAKES.contains(&version)) {
-        return Ok(());
-    }
-    let error = modern::unsupported(version.to_str().unwrap_or_default());
-    Err(Fault(StatusCode::BAD_REQUEST, rpc::error(None, &error)))
-}
-
-/// True if the client takes this type.
-fn accepts(headers: &HeaderMap, media: &str) -> bool {
-    let mut all = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok()).peekable();
-    let group = media.split_once('/').map(|(group, _)| format!("{group}/*")).unwrap_or_default();
-    let is_it = |range: &str| {
-        let range = range.split(';').next().unwrap_or_default().trim();
-        range.eq_ignore_ascii_case(media) || range == "*/*" || range.eq_ignore_ascii_case(&group)
-    };
-    all.peek().is_none() || all.any(|value| value.split(',').any(is_it))
-}
-
-/// A message, and the types of answers that its client takes.
-struct Received {
-    message: Json,
-    takes_json: bool,
-    takes_events: bool,
-}
-
-impl Received {
-    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, Fault> {
-        let content = headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok());
-        let content = content.and_then(|media| media.split(';').next()).map(str::trim);
-        if !content.is_some_and(|media| media.eq_ignore_ascii_case(JSON)) {
-            let message = "Content-Type: expected application/json";
-            return Err(Fault::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, message));
-        }
-        let (takes_json, takes_events) = (accepts(headers, JSON), accepts(headers, EVENTS));
-        if !takes_json && !takes_events {
-            let message = "Accept: expected application/json and text/event-stream";
-            return Err(Fault::new(StatusCode::NOT_ACCEPTABLE, message));
-        }
-        let message = rpc::parse(body).map_err(|answer| Fault(StatusCode::BAD_REQUEST, answer))?;
-        Ok(Self { message, takes_json, takes_events })
-    }
-
-    /// True if this call is to be answered in events.
-    fn wants_events(&self, pending: &Pending) -> bool {
-        self.takes_events && (!self.takes_json || pending.wants_progress())
-    }
-}
-
-async fn post(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
-    let mut received = match Received::read(headers, body) {
-        Ok(received) => received,
-        Err(fault) => return fault.into_response(),
-    };
-    let message = received.message.take();
-    let begins = message.get("method").and_then(Json::as_str) == Some("initialize");
-    if begins && !headers.contains_key(SESSION_ID) {
-        return begin(app, message);
-    }
-    let session = match app.session(headers) {
-        Ok((_, session)) => session,
-        Err(fault) => return fault.into_response(),
-    };
-    match session.receive(message) {
-        Step::Done(None) => StatusCode::ACCEPTED.into_response(),
-        Step::Done(Some(answer)) => answered(&answer),
-        Step::Run(pending) if received.wants_events(&pending) => streamed(pending, None),
-        Step::Run(pending) => match run(pending).await {
-            Ok(Some(answer)) => json(StatusCode::OK, &answer),
-            // A cancelled call has no answer.
-            Ok(None) => StatusCode::ACCEPTED.into_response(),
-            Err(fault) => fault.into_response(),
-        },
-    }
-}
-
-/// Runs a call on a thread for blocking work.
-async fn run(pending: Pending) -> Result<Option<Json>, Fault> {
-    let run = tokio::task::spawn_blocking(move || pending.run(&|_| {}));
-    let broken = |_| Fault::new(StatusCode::INTERNAL_SERVER_ERROR, "the call broke off");
-    run.await.map_err(broken)
-}
-
-/// A request of the version without sessions: it is all there is, and ends with its connection.
-async fn post_modern(app: &App, headers: &HeaderMap, body: &[u8]) -> Response {
-    let mut received = match Received::read(headers, body) {
-        Ok(received) => received,
-        Err(fault) => return fault.into_response(),
-    };
-    let message = received.message.take();
-    if !message.is_object() {
-        return refusal(StatusCode::BAD_REQUEST, "a body is one message");
-    }
-    if message.get("id").is_none() {
-        return StatusCode::ACCEPTED.into_response();
-    }
-    let header = |name: &'static str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Err(error) = modern::check_headers(&message, header) {
-        let id = message.get("id").and_then(Id::read);
-        return json(StatusCode::BAD_REQUEST, &rpc::error(id.as_ref(), &error));
-    }
-    let session = Session::new(&app.0.server);
-    let hang_up = HangUp(Arc::clone(&session));
-    let answer = match session.receive(message) {
-        Step::Done(None) => return StatusCode::ACCEPTED.into_response(),
-        Step::Done(Some(answer)) => answer,
-        Step::Run(pending) if received.wants_events(&pending) => {
-            return streamed(pending, Some(hang_up));
-        }
-        Step::Run(pending) => match run(pending).await {
-            Ok(Some(answer)) => answer,
-            Ok(None) => return StatusCode::ACCEPTED.into_response(),
-            Err(fault) => return fault.into_response(),
-        },
-    };
-    let status = StatusCode::from_u16(modern::status(&answer));
-    json(status.unwrap_or(StatusCode::OK), &answer)
-}
-
-/// An answer to a message that was looked at; one that belongs to no request says that it was none.
-fn answered(answer: &Json) -> Response {
-    let is_refusal = answer.get("id").is_some_and(Json::is_null);
-    json(if is_refusal { StatusCode::BAD_REQUEST } else { StatusCode::OK }, answer)
-}
-
-/// Begins a session.
-fn begin(app: &App, message: Json) -> Response {
-    let session = Session::new(&app.0.server);
-    let Step::Done(Some(answer)) = session.receive(message) else {
-        return refusal(StatusCode::BAD_REQUEST, "initialize is a request");
-    };
-    let mut response = answered(&answer);
-    if session.is_begun() {
-        let id = app.0.sessions.add(&session);
-        let Some(id) = id.and_then(|id| HeaderValue::from_str(&id).ok()) else {
-            let message = "the system has no randomness for an id";
-            return refusal(StatusCode::INTERNAL_SERVER_ERROR, message);
-        };
-        response.headers_mut().insert(SESSION_ID, id);
-    }
-    response
-}
-
-/// Runs a call, whose progress and answer are events. It ends with the connection if there is
-/// something to hang up.
-fn streamed(pending: Pending, hang_up: Option<HangUp>) -> Response {
-    let (events, body) = events(hang_up);
-    tokio::task::spawn_blocking(move || {
-        let answer = pending.run(&|message| events.send(&message));
-        if let Some(answer) = answer {
-            events.send(&answer);
-        }
-    });
-    let headers = [(CONTENT_TYPE, EVENTS), (CACHE_CONTROL, "no-store")];
-    (headers, body).into_response()
-}
-
-#[test]
-fn accept_says_what_a_client_takes() {
-    let headers =
-        |accept: &'static str| HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static(accept))]);
-    assert!(accepts(&HeaderMap::new(), JSON));
-    let both = headers("application/json, text/event-stream;q=0.9");
-    assert!(accepts(&both, JSON) && accepts(&both, EVENTS));
-    assert!(accepts(&headers("*/*"), EVENTS) && accepts(&headers("text/*"), EVENTS));
-    assert!(!accepts(&headers("text/html"), JSON) && !accepts(&headers("text/*"), JSON));
 }

@@ -95,7 +95,8 @@ fn run(context: &Context<'_>, mut arguments: Arguments) -> Result<Json, Failure>
         }
         if found.rows.is_empty() && found.cut.is_some() {
             return Err(Failure::new(format!(
-                "a change after commit {after} is larger than an answer may be (--max-chars)"
+                "a change after commit {after} is larger than an answer may be (mcp.answer_bytes; \
+                 of telar mcp, --max-chars)"
             )));
         }
         let entry = |row: &Vec<Json>| json!({ "commit": row[0], "time": row[1], "total": row[2], "changes": row[3] });

@@ -57,7 +57,7 @@ pub(crate) struct Tool {
     arguments: fn(&Settings) -> (Json, &'static [&'static str]),
     /// The schema of what it returns.
     output: fn() -> Json,
-    /// True for a tool that needs `--allow-writes`.
+    /// True for a tool that is there if writes are allowed only.
     writes: bool,
     run: fn(&Context<'_>, Arguments) -> Result<Json, Failure>,
 }

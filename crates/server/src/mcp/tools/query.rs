@@ -105,7 +105,7 @@ fn check_kind(text: &str, settings: &Settings) -> Result<(), Failure> {
     }
     let instead = match settings.allow_writes {
         true => "write_query runs it",
-        false => "this server does not allow writes (--allow-writes)",
+        false => "this server allows no writes (mcp.allow_writes; of telar mcp, --allow-writes)",
     };
     Err(Failure::new(format!("read_query only reads, and this statement does more: {instead}")))
 }
@@ -114,6 +114,12 @@ fn write(context: &Context<'_>, mut arguments: Arguments) -> Result<Json, Failur
     let text = arguments.required_text("query")?;
     let parameters = arguments.parameters("parameters")?;
     arguments.end()?;
+    if let Ok(statement) = parse(&text)
+        && matches!(statement.kind, StatementKind::Administration(_))
+    {
+        let message = "write_query changes a graph; users, roles and databases are for operators";
+        return Err(Failure::new(message));
+    }
     let Context { graph, settings, flag } = context;
     let done = graph.write(settings, flag, (&text, &parameters), context.room())?;
     Ok(answer(&done))

@@ -1,13 +1,16 @@
-//! The graph that tools read: a folder, which other processes may use, too, or a server.
+//! The graph that tools read: a folder, which other processes may use, too, a server, or a database
+//! of the server that this is a part of.
 //!
 //! A tool reads one state: its statements are a transaction that only reads, or each is `AT
 //! TIMESTAMP` of the same commit. What writes is one statement, a transaction of its own.
+
+mod pool;
+mod within;
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use parking_lot::Mutex;
 use telar_db::query::{Counters, QueryResult, Summary};
 use telar_db::{ValueMap, machine_memory_bytes};
 use telar_share::{Options, Session, Shared, Statement, Transaction};
@@ -16,7 +19,10 @@ use super::Settings;
 use super::failure::Failure;
 use super::gather::{Gather, Room};
 use super::past::Past;
-use crate::bolt::client::{self, Address, Answer, Client, Login};
+use crate::bolt::client::{self, Address, Answer, Login};
+use crate::dbms::{Client, Work};
+use pool::{Lent, Pool};
+use within::Within;
 
 /// Cancel flag of a call.
 pub(crate) type Flag = Arc<AtomicBool>;
@@ -31,6 +37,7 @@ pub struct Graph(Place);
 enum Place {
     Folder(Shared),
     Server(Pool),
+    Within(Within),
 }
 
 impl fmt::Debug for Place {
@@ -38,71 +45,8 @@ impl fmt::Debug for Place {
         match self {
             Self::Folder(shared) => shared.fmt(f),
             Self::Server(pool) => write!(f, "{}", pool.address),
+            Self::Within(within) => within.fmt(f),
         }
-    }
-}
-
-/// Connections to a server.
-struct Pool {
-    address: Address,
-    login: Login,
-    database: Option<String>,
-    idle: Mutex<Vec<Client>>,
-}
-
-/// A connection of a pool, which gets it back.
-struct Lent<'p> {
-    pool: &'p Pool,
-    client: Option<Client>,
-}
-
-impl Pool {
-    /// A connection on which a transaction was begun. One that the server has closed while it was
-    /// idle is found out by this, and replaced.
-    fn begin(&self, settings: &Settings, flag: &Flag, write: bool) -> Result<Lent<'_>, Failure> {
-        loop {
-            let idle = self.idle.lock().pop();
-            let was_idle = idle.is_some();
-            let mut client = match idle {
-                Some(client) => client,
-                None => self.connect(flag)?,
-            };
-            client.set_interrupt(Arc::clone(flag));
-            client.set_read_only(!write);
-            client.set_timeout(Some(settings.timeout));
-            match client.begin() {
-                Err(client::Error::Lost(_)) if was_idle => {}
-                begun => {
-                    let lent = Lent { pool: self, client: Some(client) };
-                    return begun.map(|()| lent).map_err(Failure::from);
-                }
-            }
-        }
-    }
-
-    fn connect(&self, flag: &Flag) -> Result<Client, client::Error> {
-        let (address, login) = (self.address.clone(), self.login.clone());
-        Client::connect(address, login, self.database.clone(), Arc::clone(flag))
-    }
-}
-
-impl Lent<'_> {
-    fn client(&mut self) -> &mut Client {
-        self.client.as_mut().expect("INVARIANT: it is there until the end")
-    }
-}
-
-impl Drop for Lent<'_> {
-    fn drop(&mut self) {
-        let Some(mut client) = self.client.take() else { return };
-        if client.in_transaction() {
-            // The flag that ended the call is not to end this.
-            client.set_interrupt(Flag::default());
-            if client.rollback().is_err() {
-                return;
-            }
-        }
-        self.pool.idle.lock().push(client);
     }
 }
 
@@ -148,6 +92,7 @@ pub(crate) struct Reading<'g> {
 enum Open<'g> {
     Folder(Transaction),
     Server(Box<Lent<'g>>),
+    Within(Box<Work>),
 }
 
 impl Graph {
@@ -166,10 +111,12 @@ impl Graph {
         login: Login,
         database: Option<String>,
     ) -> Result<Self, client::Error> {
-        let pool = Pool { address, login, database, idle: Mutex::default() };
-        let client = pool.connect(&Flag::default())?;
-        pool.idle.lock().push(client);
-        Ok(Self(Place::Server(pool)))
+        Ok(Self(Place::Server(Pool::new(address, login, database)?)))
+    }
+
+    /// A database of this server, with the rights of a client.
+    pub(crate) fn of_client(client: Arc<Client>, database: Arc<str>) -> Self {
+        Self(Place::Within(Within { client, database }))
     }
 
     /// Closes the database, if this process has it.
@@ -179,7 +126,7 @@ impl Graph {
     pub fn close(&self) -> Result<(), telar_db::Error> {
         match &self.0 {
             Place::Folder(shared) => shared.close(),
-            Place::Server(_) => Ok(()),
+            Place::Server(_) | Place::Within(_) => Ok(()),
         }
     }
 
@@ -205,6 +152,7 @@ impl Graph {
                 Open::Folder(Self::session(shared, settings, flag, false).begin()?)
             }
             Place::Server(pool) => Open::Server(Box::new(pool.begin(settings, flag, false)?)),
+            Place::Within(within) => Open::Within(Box::new(within.begin(settings, flag)?)),
         };
         Ok(Reading { open, past, at: None })
     }
@@ -234,6 +182,10 @@ impl Graph {
                 let answer = lent.client().run_first(text, parameters, room.rows + 1)?;
                 let at = lent.client().last_commit();
                 Ok(Answered { at, ..Answered::of_answer(rows, answer)? })
+            }
+            Place::Within(within) => {
+                let summary = within.write(settings, flag, (text, parameters), &mut rows)?;
+                Ok(Answered::of_summary(rows, summary))
             }
         }
     }
@@ -268,12 +220,10 @@ impl Reading<'_> {
                     Err(error) => Err(Failure::from(as_of.placed(error))),
                 }
             }
-            Open::Server(lent) => {
-                run_there(lent.client(), &as_of.text, &parameters, room).map_err(|mut failure| {
-                    as_of.placed_text(failure.message_mut());
-                    failure
-                })
-            }
+            Open::Server(lent) => pool::run(lent.client(), &as_of.text, &parameters, room)
+                .map_err(|failure| failure.placed(&as_of)),
+            Open::Within(work) => within::run(work, &as_of.text, &parameters, room)
+                .map_err(|failure| failure.placed(&as_of)),
         }?;
         self.at = done.at.or(commit).or(self.at);
         Ok(done)
@@ -295,7 +245,8 @@ impl Reading<'_> {
                 let summary = transaction.stream(&Statement::new(text, parameters), &mut rows)?;
                 Answered::of_summary(rows, summary)
             }
-            Open::Server(lent) => run_there(lent.client(), text, parameters, room)?,
+            Open::Server(lent) => pool::run(lent.client(), text, parameters, room)?,
+            Open::Within(work) => within::run(work, text, parameters, room)?,
         };
         if self.past.is_none() {
             self.at = done.at.or(self.at);
@@ -313,18 +264,8 @@ impl Reading<'_> {
                 return lent.client().last_commit();
             }
             Open::Server(_) => {}
+            Open::Within(work) => work.rollback(),
         }
         self.at
     }
-}
-
-fn run_there(
-    client: &mut Client,
-    text: &str,
-    parameters: &ValueMap,
-    room: Room,
-) -> Result<Answered, Failure> {
-    // One more says that there are more.
-    let answer = client.run_first(text, parameters, room.rows + 1)?;
-    Answered::of_answer(Gather::new(room), answer)
 }

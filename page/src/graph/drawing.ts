@@ -4,6 +4,8 @@ import {
   extremityArrow, layerFill, layerPlain, pathCurved, pathLine, pathLoop, sdfCircle, type FragmentLayer
 } from 'sigma/rendering'
 
+import type { NodeLook } from './paint'
+import type { Theme } from './palette'
 import type { Point } from './placement'
 
 // Free space around what is shown.
@@ -135,5 +137,30 @@ export function options (): object {
       zoomDuration: 160,
       allowInvalidContainer: true
     }
+  }
+}
+
+// What all nodes and edges of a theme have.
+export function commonAttributes (
+  theme: Theme
+): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
+  return {
+    node: { labelColor: theme.text, labelBackground: theme.background + '80' },
+    edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }
+  }
+}
+
+export function nodeAttributes (look: NodeLook): Omit<
+  NodeAttributes, 'x' | 'y' | 'labelColor' | 'labelBackground'
+> {
+  const { label, color, size, ring, ringWidth, gap, forced } = look
+  return {
+    label,
+    color,
+    size,
+    ringColor: ring,
+    ringWidth,
+    gapColor: gap,
+    labelVisibility: forced ? 'visible' : 'auto'
   }
 }

@@ -17,10 +17,11 @@ export interface NodeAttributes extends Point {
   label: string
   labelColor: string
   labelBackground: string
-  labelVisibility: 'auto' | 'visible'
+  labelVisibility: 'visible' | 'hidden'
   ringColor: string
   ringWidth: number
   gapColor: string
+  rank: number
 }
 
 export interface EdgeAttributes {
@@ -130,9 +131,6 @@ export function options (): object {
       minCameraRatio: 0.002,
       maxCameraRatio: 20,
       enableCameraRotation: false,
-      labelRenderedSizeThreshold: 2,
-      labelDensity: 1.2,
-      labelGridCellSize: 90,
       minEdgeThickness: 1,
       zoomDuration: 160,
       allowInvalidContainer: true
@@ -151,9 +149,9 @@ export function commonAttributes (
 }
 
 export function nodeAttributes (look: NodeLook): Omit<
-  NodeAttributes, 'x' | 'y' | 'labelColor' | 'labelBackground'
+  NodeAttributes, 'x' | 'y' | 'labelColor' | 'labelBackground' | 'labelVisibility'
 > {
-  const { label, color, size, ring, ringWidth, gap, forced } = look
+  const { label, color, size, ring, ringWidth, gap, rank } = look
   return {
     label,
     color,
@@ -161,6 +159,6 @@ export function nodeAttributes (look: NodeLook): Omit<
     ringColor: ring,
     ringWidth,
     gapColor: gap,
-    labelVisibility: forced ? 'visible' : 'auto'
+    rank
   }
 }

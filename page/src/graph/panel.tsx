@@ -143,8 +143,8 @@ function usePerformer (
 function Zoom ({ performer }: { performer: Performer | undefined }) {
   return (
     <div class='graph-zoom' role='group' aria-label='Zoom'>
-      <Button icon='add' title='Zoom in (+)' onClick={() => performer?.stage?.zoom(1.5)} />
-      <Button icon='minus' title='Zoom out (-)' onClick={() => performer?.stage?.zoom(1 / 1.5)} />
+      <Button icon='add' title='Zoom in (+)' onClick={() => performer?.stage?.camera.zoom(1.5)} />
+      <Button icon='minus' title='Zoom out (-)' onClick={() => performer?.stage?.camera.zoom(1 / 1.5)} />
       <Button icon='fit' title='Show all (0)' onClick={() => performer?.stage?.fit()} />
     </div>
   )

@@ -5,11 +5,12 @@ import Sigma from 'sigma'
 
 import type { Edge } from './bundle'
 import { Camera } from './camera'
-import { Cloud, CLOUD_EDGES_MIN, CLOUD_NODES_MIN, type Rgba } from './cloud'
+import { Cloud, CLOUD_EDGES_MIN, CLOUD_NODES_MIN } from './cloud'
 import { commonAttributes, nodeAttributes, options, type EdgeAttributes, type NodeAttributes } from './drawing'
+import { Labeller } from './labeller'
 import { Pace } from './pace'
 import type { Painter } from './paint'
-import { rgb, type Theme } from './palette'
+import { rgba, type Theme } from './palette'
 import type { Point } from './placement'
 import { Pointer, type Board, type PointerEvents } from './pointer'
 import type { Scene } from './view'
@@ -42,8 +43,9 @@ export class Stage implements Board {
   private scene: Scene | undefined
   private positions = new Map<string, Point>()
   private readonly cloud: Cloud
-  private readonly camera: Camera
+  readonly camera: Camera
   private readonly pace: Pace
+  private readonly labeller: Labeller
   private readonly pointer: Pointer
   private chosenPainter: [Painter, Theme] | undefined
   isCloud = false
@@ -64,6 +66,7 @@ export class Stage implements Board {
     this.cloud = new Cloud(this.sigma as never)
     this.camera = new Camera(this.sigma, ids => this.points(ids ?? this.scene?.nodes.keys() ?? []))
     this.pace = new Pace(this.sigma, this.cloud)
+    this.labeller = new Labeller(this.sigma, () => this.graph, id => this.scene?.degrees.get(id) ?? 0)
     this.pointer = new Pointer(this.sigma, this, container, overlay, {
       ...events,
       hover: key => {
@@ -103,6 +106,7 @@ export class Stage implements Board {
       this.graph = this.graphOf(scene.nodes.keys(), scene.edges, painter, theme)
       this.sigma.setGraph(this.graph as never)
     }
+    this.labeller.due()
     this.count()
   }
 
@@ -129,6 +133,7 @@ export class Stage implements Board {
     this.sigma.refresh({
       partialGraph: { nodes: graph.nodes(), edges: graph.edges() }, skipIndexation: true, schedule: true
     })
+    this.labeller.due()
   }
 
   private paintCloud (painter: Painter, theme: Theme): void {
@@ -155,6 +160,7 @@ export class Stage implements Board {
       : this.scene!.edges.filter(({ source, target }) => chosen.has(source) || chosen.has(target)))
     this.graph = this.graphOf(new Set([...this.notable, ...chosen]), [], painter, theme)
     this.sigma.setGraph(this.graph as never)
+    this.labeller.due()
   }
 
   private graphOf (ids: Iterable<string>, edges: readonly Edge[], painter: Painter, theme: Theme): Graph {
@@ -163,7 +169,12 @@ export class Stage implements Board {
     for (const id of ids) {
       const node = this.scene!.nodes.get(id)
       if (!node) continue
-      graph.addNode(id, { ...this.positions.get(id)!, ...nodeAttributes(painter.node(node)), ...common.node })
+      graph.addNode(id, {
+        ...this.positions.get(id)!,
+        ...nodeAttributes(painter.node(node)),
+        ...common.node,
+        labelVisibility: this.graph.hasNode(id) ? this.graph.getNodeAttribute(id, 'labelVisibility') : 'hidden'
+      })
     }
     for (const edge of edges) {
       graph.addEdgeWithKey(edge.key, edge.source, edge.target, {
@@ -202,6 +213,7 @@ export class Stage implements Board {
     this.sigma.refresh({
       partialGraph: { nodes: this.graph.nodes() }, skipIndexation: !isFramed, schedule: true
     })
+    this.labeller.due(isLast)
   }
 
   private place (id: string, point: Point): void {
@@ -248,14 +260,6 @@ export class Stage implements Board {
     this.camera.fit(ids, isAnimated)
   }
 
-  zoom (factor: number): void {
-    this.camera.zoom(factor)
-  }
-
-  pan (x: number, y: number): void {
-    this.camera.pan(x, y)
-  }
-
   // What is drawn now, as a picture.
   picture (background: string | undefined): HTMLCanvasElement {
     this.sigma.refresh()
@@ -299,9 +303,9 @@ export class Stage implements Board {
     this.sigma.refresh({ partialGraph: { nodes: this.drawn(ids) }, skipIndexation: true, schedule: true })
   }
 
-  // The grid of captions learns the new places.
   rest (ids: readonly string[]): void {
     this.sigma.refresh({ partialGraph: { nodes: this.drawn(ids) }, schedule: true })
+    this.labeller.due()
   }
 
   * places (): Iterable<[id: string, place: Point]> {
@@ -323,6 +327,7 @@ export class Stage implements Board {
       clearTimeout(rest)
       rest = setTimeout(() => {
         if (this.pointer.held.length === 0) this.setMoving(false)
+        this.labeller.due()
         this.count()
       }, REST_MILLISECONDS)
     })
@@ -341,9 +346,4 @@ export class Stage implements Board {
 // Nodes of a cloud that have captions although nobody chose them.
 function mostConnected ({ degrees }: Scene): string[] {
   return [...degrees].sort(([, a], [, b]) => b - a).slice(0, NOTABLE).map(([id]) => id)
-}
-
-function rgba (color: string, alpha: number): Rgba {
-  const [red, green, blue] = rgb(color)
-  return [red / 255, green / 255, blue / 255, alpha]
 }

@@ -161,6 +161,20 @@ const checks = {
     await rest()
     await page.waitForTimeout(300)
     await picture('hub-expanded')
+    const captions = await page.evaluate(() => {
+      const { sigma, graph } = window.harness.performer.stage
+      return [...sigma.getNodeDisplayedLabels()].map(id => {
+        const { x, y, size, label } = graph.getNodeAttributes(id)
+        const at = sigma.graphToViewport({ x, y })
+        return { label, x: at.x, y: at.y + sigma.scaleSize(size), width: label.length * 5 }
+      })
+    })
+    assert(captions.length > 10 && captions.length < 82, `${captions.length} captions`)
+    for (const [index, a] of captions.entries()) {
+      const over = captions.slice(index + 1)
+        .find(b => Math.abs(a.x - b.x) < (a.width + b.width) / 2 && Math.abs(a.y - b.y) < 12)
+      assert(!over, `${a.label} lies over ${over?.label}`)
+    }
   },
   async 'finding goes from one to the next' () {
     await open()

@@ -156,6 +156,6 @@ mod tests {
     #[test]
     fn dates_are_those_of_the_milliseconds() {
         assert_eq!(date(0), "1970-01-01T00:00Z");
-        assert_eq!(date(1_500), "1970-01-01T00:00:01.500Z");
+        assert_eq!(date(1_500), "1970-01-01T00:00:01.5Z");
     }
 }

@@ -1,4 +1,4 @@
-// Which nodes have captions: none over another, and none over the middle of another node.
+// Which nodes have captions: none over another, and none over the middle of a node that is connected as well.
 
 import type { Point } from './placement'
 
@@ -71,7 +71,7 @@ export function captions (nodes: readonly Captioned[]): Set<string> {
     if (node.width === 0) continue
     const box = captionBox(node)
     const isFree = node.rank >= ALWAYS || node.radius >= RADIUS_MIN && !taken.some(box, other => overlap(box, other)) &&
-      !middles.some(box, other => other !== node && covers(box, other))
+      !middles.some(box, other => other !== node && other.degree >= node.degree && covers(box, other))
     if (!isFree) continue
     chosen.add(node.id)
     taken.add(box, box)

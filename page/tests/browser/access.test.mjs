@@ -25,11 +25,11 @@ async function findings () {
 for (const colours of ['light', 'dark']) {
   test(`nothing serious is found in ${colours} colours`, async () => {
     await here.page.emulateMedia({ colorScheme: colours })
-    await open(here)
-    const { page } = here
     await here.server.run("MERGE (a:Person {name: 'Ada'}) MERGE (b:Person {name: 'Bea'}) MERGE (a)-[:KNOWS]->(b)")
     await here.server.run('CREATE FULLTEXT INDEX words IF NOT EXISTS FOR (p:Person) ON EACH [p.name]')
     await here.server.run('CREATE VECTOR INDEX near IF NOT EXISTS FOR (p:Person) ON p.v')
+    await open(here)
+    const { page } = here
     assert.deepEqual(await findings(), [])
     await run(page, 'MATCH p = (:Person)-[:KNOWS]->() RETURN p')
     await outcome(page)
@@ -39,7 +39,7 @@ for (const colours of ['light', 'dark']) {
       assert.deepEqual(await findings(), [], look)
     }
     await page.getByRole('tab', { name: 'Graph' }).click()
-    await page.getByRole('button', { name: 'Algorithms', exact: true }).click()
+    await page.getByRole('button', { name: 'Algorithms', exact: true }).press('Enter')
     await page.getByLabel(/^the database/).check()
     await page.getByLabel('Person', { exact: true }).waitFor()
     await page.getByText('of memory').waitFor()

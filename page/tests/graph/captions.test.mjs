@@ -31,9 +31,10 @@ test('what is selected is drawn in any case, and what is empty or too small neve
   assert.equal(captions([node('a', 0, 0, { radius: 1 })]).size, 0)
 })
 
-test('no caption lies over the middle of another node', () => {
-  const below = [node('a', 0, 0), node('b', 10, 15)]
-  assert.deepEqual([...captions(below)], ['b'])
+test('no caption lies over the middle of another node, but of one that is less connected', () => {
+  const below = degree => captions([node('a', 0, 0, { degree }), node('b', 10, 15)])
+  assert.deepEqual([...below(0)], ['b'])
+  assert.deepEqual([...below(1)], ['a', 'b'])
 })
 
 test('in a dense place no two captions overlap, and not none are drawn', () => {

@@ -37,9 +37,13 @@ async function open (query = '') {
   await rest()
 }
 
-const rest = () => page.waitForFunction(
-  () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
-)
+// Waits until the layout has ended and its last positions are drawn: only then it is known where nodes are.
+const rest = async () => {
+  await page.waitForFunction(
+    () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
+  )
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+}
 const picture = async name => pictures &&
   page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
 const view = read => page.evaluate(`(view => ${read})(window.harness.performer.view)`)

@@ -76,7 +76,8 @@ pub trait Host: Send + Sync {
     /// The connections that the caller may see: for administrators all.
     fn connections(&self) -> Vec<ShownConnection>;
 
-    /// Statements of late that were slow, the newest first: the caller's own, for administrators all.
+    /// Statements of late that were slow, the newest first: the caller's own, or for
+    /// administrators all.
     fn slow(&self) -> Vec<ShownSlow>;
 
     /// Where drivers turn for a database, known by the name that it has, if the server speaks

@@ -21,7 +21,7 @@ GDS_PACKAGES=("graphdatascience==1.22" "tzdata==2026.6")
 PYTHON6_PACKAGES=("neo4j==6.4.1" "tzdata==2026.6")
 JAVASCRIPT_PACKAGE=neo4j-driver@5.28.3
 JAVASCRIPT6_PACKAGE=neo4j-driver@6.3.0
-BROWSER_PACKAGES=("$JAVASCRIPT_PACKAGE" "neo4j-driver6@npm:$JAVASCRIPT6_PACKAGE" "playwright-core@1.64.1")
+BROWSER_PACKAGES=("$JAVASCRIPT_PACKAGE" "neo4j-driver6@npm:$JAVASCRIPT6_PACKAGE" "playwright-core@1.64.1" "neovis.js@2.1.0")
 
 telar=$(realpath "${1:?the path of the telar binary}")
 shift

@@ -7,7 +7,8 @@
 #   tools/page.sh --speed TELAR   what issue 20 asks to be measured
 #
 # Needs Node.js 20 with npm; packages are installed below page/, from the lock file. The tests want
-# Chromium: CHROMIUM names it, or else it is installed where this system has apt.
+# Chromium, and Firefox besides: CHROMIUM and FIREFOX name them, or else they are installed where this
+# system has apt. Without Firefox, what is tested in it is skipped.
 set -euo pipefail
 mode=${1:-}
 telar=
@@ -22,12 +23,21 @@ packages() {
     fi
 }
 
-browser() {
-    export CHROMIUM=${CHROMIUM:-/usr/bin/chromium}
-    if [[ -x $CHROMIUM ]]; then return 0; fi
+install() {
     local sudo=()
     if ((EUID != 0)); then sudo=(sudo -n); fi
-    "${sudo[@]}" apt-get update -qq && "${sudo[@]}" apt-get install -y -qq --no-install-recommends chromium fonts-dejavu-core
+    "${sudo[@]}" apt-get update -qq && "${sudo[@]}" apt-get install -y -qq --no-install-recommends "$@"
+}
+
+browser() {
+    export CHROMIUM=${CHROMIUM:-/usr/bin/chromium}
+    if [[ ! -x $CHROMIUM ]]; then install chromium fonts-dejavu-core; fi
+}
+
+# The second browser; the tests say so if it is not there.
+firefox() {
+    export FIREFOX=${FIREFOX:-/usr/bin/firefox-esr}
+    if [[ ! -x $FIREFOX ]]; then install firefox-esr || true; fi
 }
 
 packages
@@ -38,6 +48,7 @@ case $mode in
 --test)
     npx --no-install tsc --noEmit
     browser >/dev/null
+    firefox >/dev/null 2>&1
     log=$(mktemp)
     trap 'rm -f "$log"' EXIT
     failed=0

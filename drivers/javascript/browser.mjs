@@ -1,5 +1,6 @@
 // Runs the behaviours of ../README.md in a page, with the official JavaScript driver, which speaks Bolt over
-// WebSocket there: all of them over ws, then all of them over wss. Before, it checks which pages may connect.
+// WebSocket there: all of them over ws, then all of them over wss. Before, it checks which pages may connect, and
+// that neovis.js draws a graph.
 //
 //     node browser.mjs CHROMIUM [PART OF A NAME]...
 //
@@ -10,6 +11,7 @@ import fs from 'node:fs'
 import http from 'node:http'
 import path from 'node:path'
 import { createRequire } from 'node:module'
+import { neovis, NEOVIS } from './neovis.mjs'
 import { openProxy, residentMib } from './node.mjs'
 
 const folder = process.env.DRIVERS_NODE_FOLDER
@@ -76,6 +78,8 @@ async function serve (request, response) {
     } else if (name === 'driver.mjs') {
       const file = path.join(folder, 'node_modules', current.driver, 'lib/browser/neo4j-web.esm.js')
       response.writeHead(200, MODULE).end(fs.readFileSync(file))
+    } else if (name === 'neovis.js') {
+      response.writeHead(200, MODULE).end(fs.readFileSync(path.join(folder, 'node_modules', NEOVIS)))
     } else if (/^[a-z]+\.mjs$/.test(name)) {
       response.writeHead(200, MODULE).end(fs.readFileSync(path.join(here, name)))
     } else {
@@ -155,11 +159,22 @@ async function origins (browser, page, foreign) {
   return failed.length
 }
 
+// neovis.js draws what the server answers.
+async function draws (browser, page) {
+  if (selected.length > 0 && !selected.some(part => 'neovis_draws_a_graph'.includes(part))) return 0
+  let error
+  await opened(browser, page, neovis).catch(thrown => { error = thrown })
+  console.log(`test neovis_draws_a_graph ... ${error ? `FAILED\n${error.stack}` : 'ok'}`)
+  console.log(`test result: ${error ? 'FAILED. 0 passed; 1 failed' : 'ok. 1 passed; 0 failed'}`)
+  return error ? 1 : 0
+}
+
 const own = await listen(Number(process.env.DRIVERS_PAGE_PORT ?? 0))
 const foreign = await listen(0)
 const browser = await chromium.launch({ executablePath, args: FLAGS })
 const page = `http://localhost:${own.address().port}/`
 let failed = await origins(browser, page, `http://localhost:${foreign.address().port}/`)
+failed += await draws(browser, page)
 for (const run of RUNS) {
   current = run
   failed += await opened(browser, page, page => page.evaluate(async selected => {

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use algorithm_cases::{CASES, GRAPH};
+use telar_db::query::budget::Budget;
 use telar_db::query::{ErrorKind, Limits};
 use telar_db::{Database, Session, Value};
 
@@ -85,6 +86,23 @@ fn estimates_count_the_arrays_of_each_thread() {
         // 200 nodes, at least 8 bytes of each for each thread.
         assert!(of(processors) >= of(1) + (processors - 1) * 1600, "{name}");
     }
+}
+
+#[test]
+fn estimates_name_the_least_bound_of_a_statement() {
+    static BUDGET: Budget = Budget::new(1 << 40);
+    let db = database();
+    let limit = |limits: Limits| {
+        let session = Session::new(&db).with_limits(limits);
+        let text = "CALL algo.pageRank.estimate({}) YIELD bytesLimit RETURN bytesLimit";
+        rows(&session, text)[0][0].clone()
+    };
+    assert_eq!(limit(Limits::default()), Value::Null);
+    let statement = Limits { memory: Some(1 << 20), ..Limits::default() };
+    assert_eq!(limit(statement.clone()), Value::Int(1 << 20));
+    assert_eq!(limit(Limits { budget: Some(&BUDGET), ..statement }), Value::Int(1 << 20));
+    let shared = Limits { budget: Some(&BUDGET), ..Limits::default() };
+    assert_eq!(limit(shared), Value::Int((1 << 40) / 4 * 3));
 }
 
 #[test]

@@ -203,6 +203,10 @@ impl Host for Open {
         Vec::new()
     }
 
+    fn slow(&self) -> Vec<telar_db::query::ShownSlow> {
+        Vec::new()
+    }
+
     fn servers(&self) -> Result<Vec<telar_db::query::ShownServer>, QueryError> {
         Ok(Vec::new())
     }

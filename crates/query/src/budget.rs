@@ -84,6 +84,13 @@ impl Budget {
         self.limit
     }
 
+    /// Bytes above which no large request is let through: the bound without what is kept for
+    /// moments.
+    #[must_use]
+    pub fn usable(&self) -> u64 {
+        self.limit / 16 * 12
+    }
+
     /// Number of requests that had to give way.
     #[must_use]
     pub fn refused(&self) -> u64 {
@@ -125,7 +132,7 @@ impl Budget {
     #[cold]
     fn near(&self, held: usize, used: u64) -> Result<(), EvalError> {
         let limit = self.limit;
-        let above = used >= limit / 16 * 12;
+        let above = used >= self.usable();
         let large = held as u64 >= limit / 16;
         if held < SMALL_BYTES || !(above || large) {
             return Ok(());

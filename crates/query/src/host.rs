@@ -76,6 +76,10 @@ pub trait Host: Send + Sync {
     /// The connections that the caller may see: for administrators all.
     fn connections(&self) -> Vec<ShownConnection>;
 
+    /// Statements of late that were slow, the newest first: the caller's own, or for
+    /// administrators all.
+    fn slow(&self) -> Vec<ShownSlow>;
+
     /// Where drivers turn for a database, known by the name that it has, if the server speaks
     /// Bolt; `asked` is the address that the client used.
     fn routes(&self, database: &str, asked: Option<&str>) -> Option<Routes>;
@@ -107,6 +111,27 @@ pub struct ShownConnection {
     pub server: String,
     /// Where the client is.
     pub client: Arc<str>,
+}
+
+/// A statement that took long, as `telar.slowQueries` shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownSlow {
+    /// When it began, as a date and time.
+    pub started: String,
+    /// Where it ran.
+    pub database: Arc<str>,
+    /// With whose rights.
+    pub user: Arc<str>,
+    /// What `SHOW TRANSACTIONS` called it.
+    pub query: Option<String>,
+    /// How long it took, sending its rows included.
+    pub milliseconds: u64,
+    /// Rows that it returned.
+    pub rows: u64,
+    /// The code of its error, if it failed.
+    pub error: Option<&'static str>,
+    /// Its text; passwords are masked.
+    pub text: Arc<str>,
 }
 
 /// Routes of a database: addresses of Bolt, `host:port`, by what a client wants to do.

@@ -76,7 +76,7 @@ pub use exec::{Access, Inputs, OpenTransaction, Transactions, storable};
 pub use expr::print::literal;
 pub use files::{EntityReader, FileFormat, FileOptions, Files, TableReader, TableWriter};
 pub use function::{Context, Moment};
-pub use host::{Host, Routes, ServerCommand, ShownConnection, ShownDatabase};
+pub use host::{Host, Routes, ServerCommand, ShownConnection, ShownDatabase, ShownSlow};
 pub use host::{ShownPlace, ShownPrivilege, ShownServer, ShownSetting, ShownUser};
 pub use notification::{Notification, NotificationKind};
 pub use plan::OPERATORS;

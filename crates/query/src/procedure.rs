@@ -6,6 +6,7 @@
 //! - `meta`, `counts`: the same in the form that tools around language models ask for.
 //! - `connections`: who is connected to the server.
 //! - `fuse`: ranked lists as one.
+//! - `slow`: statements that took long.
 //! - `names`: makes names, `upkeep`: about plans, statistics and the own transaction.
 //! - `show`, `privileges`: the rows of `SHOW` and `TERMINATE`.
 
@@ -27,6 +28,7 @@ pub(crate) mod privileges;
 mod rows;
 mod schema;
 pub(crate) mod show;
+mod slow;
 mod upkeep;
 mod vector_index;
 mod vectors;
@@ -226,6 +228,7 @@ impl Procedures {
         counts::add(&mut procedures);
         names::add(&mut procedures);
         connections::add(&mut procedures);
+        slow::add(&mut procedures);
         upkeep::add(&mut procedures);
         fulltext::add(&mut procedures);
         vector_index::add(&mut procedures);

@@ -4,8 +4,9 @@ import { signal } from '@preact/signals'
 
 import type { Api } from '../server/api'
 import { elements, isKind, type Value } from '../server/values'
+import { compute, scoreName, type Algorithm, type Scope } from './algorithms'
 import * as statements from './statements'
-import type { Algorithm, Element, Group, Query } from './statements'
+import type { Element, Group, Query } from './statements'
 import { number } from './styles'
 import type { View } from './view'
 
@@ -38,11 +39,14 @@ export class Actions {
   readonly error = signal<string | undefined>(undefined)
   readonly notice = signal<string | undefined>(undefined)
   readonly isBusy = signal(false)
+  // Whether an algorithm is being chosen.
+  readonly isChoosing = signal(false)
   readonly connects = signal(true)
 
   // Stands before a statement that reads the past.
   prefix: string | undefined
   private asked = new AbortController()
+  private computing: AbortController | undefined
 
   constructor (private readonly view: View, public api: Api) {}
 
@@ -118,20 +122,54 @@ export class Actions {
     })
   }
 
-  async algorithm (which: Algorithm): Promise<void> {
+  choose (isChoosing: boolean): void {
+    this.cancel()
+    this.error.value = undefined
+    this.isChoosing.value = isChoosing
+  }
+
+  // Computes an algorithm, and colours or sizes by it what is shown. Returns whether that worked.
+  async algorithm (algorithm: Algorithm, scope: Scope): Promise<boolean> {
+    let isDone = false
     await this.attempt(async () => {
       const { nodes, relationships } = this.view.scene.value
-      if (relationships.size === 0) throw new Error('Nothing is connected here: there is nothing to compute.')
-      const rows = await this.read(statements.algorithm(which, nodes.values(), relationships.values()))
+      if (scope.kind === 'shown' && relationships.size === 0) {
+        throw new Error('Nothing is connected here: there is nothing to compute.')
+      }
+      const computing = new AbortController()
+      this.computing = computing
+      const query = compute(algorithm, scope, { nodes: nodes.values(), relationships: relationships.values() })
+      const rows = await this.look(query, computing.signal).catch((error: unknown) => {
+        throw computing.signal.aborted ? new Error('It was stopped.') : error
+      })
       const scores = new Map<string, Value>()
       for (const [id, value] of rows) {
         if (typeof id === 'string' && number(value) !== undefined) scores.set(id, value!)
       }
-      this.view.setScores(which, scores)
+      const score = scoreName(algorithm, scope)
+      this.view.setScores(score, scores)
       this.view.override.value = {
-        ...this.view.override.value, [which === 'communities' ? 'color' : 'size']: { score: which }
+        ...this.view.override.value, [algorithm.isGroup ? 'color' : 'size']: { score }
+      }
+      isDone = true
+    })
+    return isDone
+  }
+
+  // Gives up what is computed; the server ends it when nobody waits for it.
+  cancel (): void {
+    this.computing?.abort()
+  }
+
+  // Labels and types of the database.
+  async names (): Promise<{ labels: string[], types: string[] }> {
+    const names = { labels: [] as string[], types: [] as string[] }
+    await this.attempt(async () => {
+      for (const [kind, name] of await this.read(statements.NAMES)) {
+        if (typeof name === 'string' && name !== '') names[kind === 'label' ? 'labels' : 'types'].push(name)
       }
     })
+    return names
   }
 
   propose (edit: Edit): void {
@@ -156,9 +194,14 @@ export class Actions {
     })
   }
 
-  private async read ({ text, parameters }: Query): Promise<Value[][]> {
+  // Runs what only reads, for another result no more.
+  async look ({ text, parameters }: Query, signal: AbortSignal): Promise<Value[][]> {
     const statement = this.prefix ? `${this.prefix} ${text}` : text
-    return (await this.api.run(statement, parameters, this.asked.signal)).rows
+    return (await this.api.run(statement, parameters, AbortSignal.any([signal, this.asked.signal]))).rows
+  }
+
+  private async read (query: Query): Promise<Value[][]> {
+    return this.look(query, this.asked.signal)
   }
 
   private addValues (rows: Value[][]): number {

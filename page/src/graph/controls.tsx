@@ -3,7 +3,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-import { Icon, type IconName } from './icons'
+import { Icon, type IconName } from '../view/icons'
 
 interface ButtonProps {
   icon: IconName

@@ -4,6 +4,8 @@ import {
   extremityArrow, layerFill, layerPlain, pathCurved, pathLine, pathLoop, sdfCircle, type FragmentLayer
 } from 'sigma/rendering'
 
+import type { NodeLook } from './paint'
+import type { Theme } from './palette'
 import type { Point } from './placement'
 
 // Free space around what is shown.
@@ -15,10 +17,11 @@ export interface NodeAttributes extends Point {
   label: string
   labelColor: string
   labelBackground: string
-  labelVisibility: 'auto' | 'visible'
+  labelVisibility: 'visible' | 'hidden'
   ringColor: string
   ringWidth: number
   gapColor: string
+  rank: number
 }
 
 export interface EdgeAttributes {
@@ -128,12 +131,34 @@ export function options (): object {
       minCameraRatio: 0.002,
       maxCameraRatio: 20,
       enableCameraRotation: false,
-      labelRenderedSizeThreshold: 2,
-      labelDensity: 1.2,
-      labelGridCellSize: 90,
       minEdgeThickness: 1,
       zoomDuration: 160,
       allowInvalidContainer: true
     }
+  }
+}
+
+// What all nodes and edges of a theme have.
+export function commonAttributes (
+  theme: Theme
+): Record<'node' | 'edge', { labelColor: string, labelBackground: string }> {
+  return {
+    node: { labelColor: theme.text, labelBackground: theme.background + '80' },
+    edge: { labelColor: theme.edgeText, labelBackground: theme.background + 'cc' }
+  }
+}
+
+export function nodeAttributes (look: NodeLook): Omit<
+  NodeAttributes, 'x' | 'y' | 'labelColor' | 'labelBackground' | 'labelVisibility'
+> {
+  const { label, color, size, ring, ringWidth, gap, rank } = look
+  return {
+    label,
+    color,
+    size,
+    ringColor: ring,
+    ringWidth,
+    gapColor: gap,
+    rank
   }
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from 'preact/hooks'
 
-import { Icon } from './icons'
+import { Icon } from '../view/icons'
 import type { View } from './view'
 
 // Time after the last key before the search begins.

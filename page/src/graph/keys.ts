@@ -5,11 +5,10 @@ import { nearest, type Direction } from './geometry'
 import type { Point } from './placement'
 import type { View } from './view'
 
-// What keys do with the camera.
-export interface Camera {
-  zoom: (factor: number) => void
+// What keys do with the stage.
+export interface Sight {
+  camera: { zoom: (factor: number) => void, pan: (x: number, y: number) => void }
   fit: (ids?: Iterable<string>) => void
-  pan: (x: number, y: number) => void
   isSeen: (id: string) => boolean
   center: (id: string) => void
 }
@@ -21,18 +20,18 @@ const ARROWS: Record<string, Direction> = {
 const PAN_PIXELS = 80
 
 // Does what a key says; returns whether it says something.
-export function press (event: KeyboardEvent, view: View, actions: Actions, camera: Camera): boolean {
+export function press (event: KeyboardEvent, view: View, actions: Actions, stage: Sight): boolean {
   const direction = ARROWS[event.key]
   if (direction) {
-    if (event.altKey) pan(direction, camera)
-    else walk(direction, view, camera, event.shiftKey)
+    if (event.altKey) pan(direction, stage)
+    else walk(direction, view, stage, event.shiftKey)
     return true
   }
   const selected = view.selectedNodes()
   switch (event.key) {
-    case '+': case '=': camera.zoom(1.4); return true
-    case '-': camera.zoom(1 / 1.4); return true
-    case '0': camera.fit(); return true
+    case '+': case '=': stage.camera.zoom(1.4); return true
+    case '-': stage.camera.zoom(1 / 1.4); return true
+    case '0': stage.fit(); return true
     case 'Enter':
       if (selected.length > 0) void actions.expand(selected.at(-1)!)
       return true
@@ -50,14 +49,14 @@ export function press (event: KeyboardEvent, view: View, actions: Actions, camer
   }
 }
 
-function pan (direction: Direction, camera: Camera): void {
+function pan (direction: Direction, stage: Sight): void {
   const x = { left: -PAN_PIXELS, right: PAN_PIXELS, up: 0, down: 0 }[direction]
   const y = { left: 0, right: 0, up: -PAN_PIXELS, down: PAN_PIXELS }[direction]
-  camera.pan(x, y)
+  stage.camera.pan(x, y)
 }
 
 // Goes to the nearest node in a direction, and at first to any.
-function walk (direction: Direction, view: View, camera: Camera, isAdded: boolean): void {
+function walk (direction: Direction, view: View, stage: Sight, isAdded: boolean): void {
   const { nodes } = view.scene.value
   const points: [string, Point][] = [...nodes.keys()].flatMap(id => {
     const point = view.positions.get(id)
@@ -68,5 +67,5 @@ function walk (direction: Direction, view: View, camera: Camera, isAdded: boolea
   if (next === undefined) return
   if (isAdded) view.select(new Set([...view.selection.value, next]))
   else view.select([next])
-  if (!camera.isSeen(next)) camera.center(next)
+  if (!stage.isSeen(next)) stage.center(next)
 }

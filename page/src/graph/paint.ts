@@ -2,6 +2,7 @@
 
 import { shown, type Node } from '../server/values'
 import { edgeCaption, type Edge } from './bundle'
+import { ALWAYS } from './captions'
 import { mix, paletteColor, ramp, type Theme } from './palette'
 import {
   nodeCaption, number, SIZE_DEFAULT, shortened, sizer, typeKey, type LabelStyle, type Measure, type Scale
@@ -15,7 +16,8 @@ export interface NodeLook {
   ring: string
   ringWidth: number
   gap: string
-  forced: boolean
+  // That of its caption.
+  rank: number
 }
 
 export interface EdgeLook {
@@ -34,6 +36,9 @@ function sizeOfMany (count: number): number {
 }
 
 const NO_RING = '#00000000'
+
+// So many that are selected have captions in any case.
+const SELECTED_FEW = 12
 
 // Everything that is the same for all nodes of one painting.
 export class Painter {
@@ -71,8 +76,15 @@ export class Painter {
       ring: isFar ? NO_RING : ring,
       ringWidth,
       gap: !isFar && ringWidth >= 2 ? theme.background : NO_RING,
-      forced: isSelected || this.near?.has(node.id) === true && this.near.size <= 40
+      rank: this.rank(node.id, isSelected)
     }
+  }
+
+  // What one points at has its caption, and so has what is selected, if that is not much.
+  private rank (id: string, isSelected: boolean): number {
+    if (id === this.hovered) return ALWAYS
+    if (isSelected) return this.view.selection.value.size <= SELECTED_FEW ? ALWAYS : 1
+    return this.near?.has(id) ? 1 : 0
   }
 
   selected (most: number): string[] {

@@ -65,6 +65,12 @@ export function rgb (hex: string): Rgb {
   return [1, 3, 5].map(at => parseInt(hex.slice(at, at + 2), 16)) as Rgb
 }
 
+// The parts of a colour as shares of 1, with an opacity.
+export function rgba (color: string, alpha: number): [...Rgb, number] {
+  const [red, green, blue] = rgb(color)
+  return [red / 255, green / 255, blue / 255, alpha]
+}
+
 export function hex (color: Rgb): string {
   return '#' + color.map(part => Math.round(part).toString(16).padStart(2, '0')).join('')
 }

@@ -6,6 +6,7 @@ import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
 
 import type { Api } from '../server/api'
 import { Actions } from './actions'
+import { AlgorithmDialog } from './algorithm'
 import { Confirm } from './confirm'
 import { Button, Message } from './controls'
 import { Details } from './details'
@@ -16,6 +17,7 @@ import { Legend } from './legend'
 import { List } from './list'
 import { Performer } from './performer'
 import { THEMES } from './palette'
+import type { Element } from './statements'
 import { Toolbar } from './toolbar'
 import { View, type GraphSource } from './view'
 
@@ -37,12 +39,14 @@ export interface GraphPanelProps {
   // Puts Cypher into the editor.
   onStatement: (text: string) => void
   dark: boolean
+  // Gets what is selected last, or nothing.
+  onChosen?: (element: Element | undefined) => void
   // Gets what draws the graph, once it is there; for tests and measurements.
   onReady?: (performer: Performer) => void
 }
 
 export function GraphPanel (props: GraphPanelProps) {
-  const { source, api, timestamp, readOnly, showChanges = false, changes, onStatement, dark, onReady } = props
+  const { source, api, timestamp, readOnly, showChanges = false, changes, onStatement, dark, onReady, onChosen } = props
   const view = useMemo(() => new View(), [])
   const actions = useMemo(() => new Actions(view, api), [])
   const theme = useMemo(() => signal(THEMES.light), [])
@@ -74,6 +78,10 @@ export function GraphPanel (props: GraphPanelProps) {
     if (stage) stage.isLassoTool = isLasso
   }, [isLasso, stage])
 
+  const current = view.element(view.current.value)
+  useEffect(() => onChosen?.(current), [current])
+  useEffect(() => () => onChosen?.(undefined), [])
+
   const go = (ids: string[]): void => stage?.fit(ids)
   const edit = actions.edit.value
   return (
@@ -104,6 +112,9 @@ export function GraphPanel (props: GraphPanelProps) {
           {!isList && !isBlind && <Zoom performer={performer} />}
           <Messages actions={actions} />
           <ChangesNote view={view} />
+          {actions.isChoosing.value && (
+            <AlgorithmDialog view={view} actions={actions} onStatement={onStatement} />
+          )}
           {edit && <Confirm key={edit.query.text} edit={edit} actions={actions} />}
         </div>
         <Details
@@ -143,15 +154,16 @@ function usePerformer (
 function Zoom ({ performer }: { performer: Performer | undefined }) {
   return (
     <div class='graph-zoom' role='group' aria-label='Zoom'>
-      <Button icon='add' title='Zoom in (+)' onClick={() => performer?.stage?.zoom(1.5)} />
-      <Button icon='minus' title='Zoom out (-)' onClick={() => performer?.stage?.zoom(1 / 1.5)} />
+      <Button icon='add' title='Zoom in (+)' onClick={() => performer?.stage?.camera.zoom(1.5)} />
+      <Button icon='minus' title='Zoom out (-)' onClick={() => performer?.stage?.camera.zoom(1 / 1.5)} />
       <Button icon='fit' title='Show all (0)' onClick={() => performer?.stage?.fit()} />
     </div>
   )
 }
 
 function Messages ({ actions }: { actions: Actions }) {
-  const error = actions.edit.value ? undefined : actions.error.value
+  // What asks shows the error itself.
+  const error = actions.edit.value || actions.isChoosing.value ? undefined : actions.error.value
   const notice = actions.notice.value
   return (
     <div class='graph-messages'>

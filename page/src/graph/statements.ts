@@ -69,34 +69,11 @@ export function shortestPath (from: string, to: string): Query {
   }
 }
 
-export type Algorithm = 'communities' | 'pagerank'
-
-const PROCEDURES: Record<Algorithm, { call: string, column: string, settings: string }> = {
-  communities: { call: 'algo.louvain', column: 'communityId', settings: ", orientation: 'UNDIRECTED'" },
-  pagerank: { call: 'algo.pageRank', column: 'score', settings: '' }
-}
-
-// Runs an algorithm on the graph that is shown and returns a number for each of its nodes.
-export function algorithm (
-  which: Algorithm, nodes: Iterable<Node>, relationships: Iterable<Relationship>
-): Query {
-  const { call, column, settings } = PROCEDURES[which]
-  const shown = [...nodes]
-  const labels = [...new Set(shown.flatMap(node => node.labels))]
-  const isLabelled = shown.every(node => node.labels.length > 0)
-  return {
-    text: 'UNWIND $pairs AS pair MATCH (a) WHERE elementId(a) = pair[0] ' +
-      'MATCH (b) WHERE elementId(b) = pair[1] ' +
-      `WITH collect([a, b]) AS pairs CALL ${call}({nodes: $labels, pairs: pairs${settings}}) ` +
-      `YIELD node, ${column} WITH elementId(node) AS id, ${column} AS value ` +
-      'WHERE id IN $nodes RETURN id, value',
-    parameters: {
-      pairs: [...relationships].map(({ start, end }) => [start, end]),
-      // Fewer nodes to look at than those of all the database.
-      labels: isLabelled ? labels : '*',
-      nodes: shown.map(node => node.id)
-    }
-  }
+// Names of labels and types, and how often there are some.
+export const NAMES: Query = {
+  text: "CALL telar.statistics() YIELD kind, name, count WHERE kind IN ['label', 'type'] AND count > 0 " +
+    'RETURN kind, name ORDER BY kind, name',
+  parameters: {}
 }
 
 function matched (

@@ -1,6 +1,7 @@
 // How labels look: colour, caption, size. Kept in the browser for each label.
 
 import { shown, type Node, type Properties, type Value } from '../server/values'
+import { scoreTitle } from './algorithms'
 import { isColor } from './palette'
 
 // A number or text of nodes: a property, or what an algorithm found.
@@ -25,12 +26,9 @@ export const SIZE_MAX = 30
 // Score that every view has.
 export const DEGREE = 'degree'
 
-const TITLES: Record<string, string> = {
-  [DEGREE]: 'Degree', communities: 'Communities', pagerank: 'PageRank'
-}
-
 export function measureTitle (measure: Measure): string {
-  return 'property' in measure ? measure.property : TITLES[measure.score] ?? measure.score
+  if ('property' in measure) return measure.property
+  return measure.score === DEGREE ? 'Degree' : scoreTitle(measure.score)
 }
 
 const KEY = 'telar.graph.styles'

@@ -1,6 +1,7 @@
 // The bar above the stage.
 
 import type { Actions } from './actions'
+import { algorithmOf } from './algorithms'
 import { Button, Menu } from './controls'
 import type { Format } from './download'
 import { FindBox } from './find'
@@ -68,6 +69,10 @@ export function Toolbar (props: ToolbarProps) {
         ? <Button icon='stop' title='Stop the layout' onClick={props.onStop} />
         : <Button icon='again' title='Lay out again' onClick={props.onLayout} />}
       <LookMenu {...props} />
+      <Button
+        icon='algorithm' title='Algorithms' pressed={actions.isChoosing.value}
+        onClick={() => actions.choose(!actions.isChoosing.value)}
+      />
       <span class='graph-bar-gap' />
       {actions.isBusy.value && <span class='graph-busy' role='status' aria-label='Asking the server' />}
       <ExportMenu {...props} />
@@ -110,13 +115,13 @@ function LookMenu ({ view, actions }: ToolbarProps) {
       icon='look' title='Colours and sizes' items={[
         {
           text: 'Colour by communities',
-          checked: override?.color !== undefined,
-          onClick: () => void actions.algorithm('communities')
+          checked: isScore(override?.color, 'communities'),
+          onClick: () => void actions.algorithm(algorithmOf('communities'), { kind: 'shown' })
         },
         {
           text: 'Size by PageRank',
           checked: isScore(override?.size, 'pagerank'),
-          onClick: () => void actions.algorithm('pagerank')
+          onClick: () => void actions.algorithm(algorithmOf('pagerank'), { kind: 'shown' })
         },
         {
           text: 'Size by degree',

@@ -3,6 +3,7 @@
 import { computed, signal, type ReadonlySignal } from '@preact/signals'
 
 import { shown, type Node, type Relationship, type Value } from '../server/values'
+import { isGroup } from './algorithms'
 import { bundle, type Edge } from './bundle'
 import { difference, isEmpty, type Changes } from './difference'
 import { paletteColor } from './palette'
@@ -235,7 +236,7 @@ export class View {
       const value = this.measured(node, measure)
       if (value !== undefined && value !== null) values.push(value)
     }
-    return scale(values, 'score' in measure && measure.score === 'communities')
+    return scale(values, 'score' in measure && isGroup(measure.score))
   }
 
   // Properties of the nodes with a label, the most frequent first.

@@ -6,6 +6,7 @@ import { useEffect } from 'preact/hooks'
 import { api, database, noteError, version } from '../state/session'
 import { duration } from '../view/results'
 import { histogram, quantile, samples, sum, type Sample } from './metrics'
+import { SlowQueries } from './slow'
 
 const EVERY_MS = 2000
 const POINTS_MAX = 90
@@ -95,6 +96,7 @@ export function Status () {
         <tbody>{rows.map(([what, value]) => <tr key={what}><th scope='row'>{what}</th><td>{value}</td></tr>)}</tbody>
       </table>
       <p class='error' role='status'>{problem.value}</p>
+      <SlowQueries />
       <p class='muted'>Telar {version.value}. The page is made with packages of others: <a href={LICENCES}>their licences</a>.</p>
     </>
   )

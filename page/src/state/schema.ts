@@ -3,6 +3,7 @@
 import { effect, signal } from '@preact/signals'
 
 import type { Api } from '../server/api'
+import { isKind, type Value } from '../server/values'
 import { api, noteError, stage } from './session'
 
 export interface Counted {
@@ -23,6 +24,8 @@ export interface Index {
   of: string[]
   properties: string[]
   state: string
+  // Numbers of its vectors, if it is an index of vectors and says so.
+  dimensions: number | undefined
 }
 
 export interface Schema {
@@ -59,7 +62,7 @@ export async function refreshSchema (): Promise<void> {
     const [statistics, keys, indexes, constraints] = await Promise.all([
       asking.run('CALL telar.statistics() YIELD kind, name, count RETURN kind, name, count'),
       asking.run('CALL db.propertyKeys() YIELD propertyKey RETURN propertyKey ORDER BY propertyKey'),
-      asking.run('SHOW INDEXES YIELD name, type, entityType, labelsOrTypes, properties, state'),
+      asking.run('SHOW INDEXES YIELD name, type, entityType, labelsOrTypes, properties, state, options'),
       asking.run('SHOW CONSTRAINTS YIELD name, type, entityType, labelsOrTypes, properties')
     ])
     if (turn !== asked) return
@@ -86,15 +89,24 @@ export async function refreshSchema (): Promise<void> {
 }
 
 function index (row: unknown[]): Index {
-  const [name, type, entity, of, properties, state] = row
+  const [name, type, entity, of, properties, state, options] = row
   return {
     name: name as string,
     type: type as string,
     entity: entity as Index['entity'],
     of: (of as string[] | null) ?? [],
     properties: (properties as string[] | null) ?? [],
-    state: (state as string | undefined) ?? 'ONLINE'
+    state: (state as string | undefined) ?? 'ONLINE',
+    dimensions: dimensions(options as Value | undefined)
   }
+}
+
+function dimensions (options: Value | undefined): number | undefined {
+  if (!options || !isKind(options, 'map')) return undefined
+  const config = options.entries.indexConfig
+  if (!config || !isKind(config, 'map')) return undefined
+  const found = config.entries['vector.dimensions']
+  return typeof found === 'bigint' ? Number(found) : undefined
 }
 
 async function refreshProperties (asking: Api, turn: number): Promise<void> {

@@ -3,6 +3,7 @@
 import { useEffect, useMemo } from 'preact/hooks'
 
 import { put } from '../editor/editor'
+import { chosen } from '../state/chosen'
 import { kept } from '../state/kept'
 import { graphOf, plan, results, run, shown, type Result } from '../state/run'
 import { refreshSchema } from '../state/schema'
@@ -104,7 +105,7 @@ function Graph ({ result }: { result: Result }) {
     <GraphPanel
       source={source} api={api.value} dark={dark.value}
       readOnly={!mayWrite.value} timestamp={result.asOf === '' ? undefined : `AT TIMESTAMP ${result.asOf}`}
-      showChanges onStatement={text => put(text)}
+      showChanges onStatement={text => put(text)} onChosen={element => { chosen.value = element }}
     />
   )
 }

@@ -7,7 +7,8 @@ import test from 'node:test'
 
 import { open, outcome, run, world } from './world.mjs'
 
-const here = world('--no-auth')
+// So that slow queries are listed.
+const here = world('--no-auth', '--set', 'log.slow=1ms')
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 // What axe finds that is serious.
@@ -24,9 +25,11 @@ async function findings () {
 for (const colours of ['light', 'dark']) {
   test(`nothing serious is found in ${colours} colours`, async () => {
     await here.page.emulateMedia({ colorScheme: colours })
+    await here.server.run("MERGE (a:Person {name: 'Ada'}) MERGE (b:Person {name: 'Bea'}) MERGE (a)-[:KNOWS]->(b)")
+    await here.server.run('CREATE FULLTEXT INDEX words IF NOT EXISTS FOR (p:Person) ON EACH [p.name]')
+    await here.server.run('CREATE VECTOR INDEX near IF NOT EXISTS FOR (p:Person) ON p.v')
     await open(here)
     const { page } = here
-    await here.server.run("MERGE (a:Person {name: 'Ada'}) MERGE (b:Person {name: 'Bea'}) MERGE (a)-[:KNOWS]->(b)")
     assert.deepEqual(await findings(), [])
     await run(page, 'MATCH p = (:Person)-[:KNOWS]->() RETURN p')
     await outcome(page)
@@ -35,6 +38,13 @@ for (const colours of ['light', 'dark']) {
       await page.waitForTimeout(300)
       assert.deepEqual(await findings(), [], look)
     }
+    await page.getByRole('tab', { name: 'Graph' }).click()
+    await page.getByRole('button', { name: 'Algorithms', exact: true }).press('Enter')
+    await page.getByLabel(/^the database/).check()
+    await page.getByLabel('Person', { exact: true }).waitFor()
+    await page.getByText('of memory').waitFor()
+    assert.deepEqual(await findings(), [], 'Algorithms')
+    await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Profile' }).click()
     await page.getByRole('tab', { name: 'Plan' }).click()
     assert.deepEqual(await findings(), [], 'Plan')
@@ -42,6 +52,12 @@ for (const colours of ['light', 'dark']) {
       await page.getByRole('button', { name: panel, exact: true }).first().click()
       await page.waitForTimeout(200)
       assert.deepEqual(await findings(), [], panel)
+    }
+    await page.getByRole('button', { name: 'Search', exact: true }).first().click()
+    for (const like of ['numbers', 'a node or relationship']) {
+      await page.getByLabel('Index').selectOption('near')
+      await page.getByLabel(like).check()
+      assert.deepEqual(await findings(), [], like)
     }
     await run(page, 'RETURN nothing')
     await page.locator('.failure').waitFor()

@@ -197,18 +197,6 @@ test('results are downloaded', async () => {
   assert.equal(arrow.readUInt32LE(0), 0xffffffff)
 })
 
-test('a search by words', async () => {
-  await here.server.run("CREATE (:Doc {text: 'threads of silk'}), (:Doc {text: 'wool'})")
-  await here.server.run('CREATE FULLTEXT INDEX docs FOR (d:Doc) ON EACH [d.text]')
-  await here.server.run('CALL db.awaitIndexes(60)')
-  await open(here)
-  const { page } = here
-  await page.getByRole('button', { name: 'Search', exact: true }).click()
-  await page.getByLabel('Words').fill('silk')
-  await page.locator('.panel').getByRole('button', { name: 'Search' }).click()
-  assert.match(await outcome(page), /^1 row/)
-})
-
 test('figures of the server', async () => {
   await open(here)
   const { page } = here

@@ -46,13 +46,6 @@ test('groups of a hub have a direction', () => {
   assert.deepEqual(parameters, { id: 'n:0', shown: ['r:1'], labels: ['Person'] })
 })
 
-test('an algorithm gets the graph that is shown', () => {
-  const { text, parameters } = statements.algorithm('communities', [a, b], [r])
-  assert.match(text, /algo\.louvain/)
-  assert.deepEqual(parameters, { pairs: [['n:0', 'n:1']], labels: '*', nodes: ['n:0', 'n:1'] })
-  assert.deepEqual(statements.algorithm('pagerank', [a], []).parameters.labels, a.labels)
-})
-
 test('a statement that finds what is shown', () => {
   assert.equal(statements.find({ nodes: [a, b], relationships: [r] }), [
     "UNWIND ['n:0', 'n:1'] AS id",

@@ -45,7 +45,7 @@ pub(super) fn estimate_columns(dialect: Dialect) -> Vec<Figure> {
         ("bytesMax", "INTEGER"),
     ];
     let more: &[Figure] = match dialect {
-        Dialect::Algo => &[],
+        Dialect::Algo => &[("bytesLimit", "INTEGER")],
         Dialect::Gds => &[
             ("treeView", "STRING"),
             ("mapView", "MAP"),
@@ -66,7 +66,7 @@ pub(super) fn readable(bytes: u64) -> String {
     }
 }
 
-/// The row of an estimate: `bytes` of the `room` that a statement may take.
+/// The row of an estimate: `bytes` of the `room` that a statement may take, if that is bounded.
 pub(super) fn estimate(
     (nodes, relationships): (u64, u64),
     bytes: u64,
@@ -81,7 +81,9 @@ pub(super) fn estimate(
         count(bytes),
         count(bytes),
     ];
-    if dialect == Dialect::Gds {
+    if dialect == Dialect::Algo {
+        row.push(room.map(count).unwrap_or_default());
+    } else {
         let map: ValueMap =
             [("name".into(), "algorithm".into()), ("memoryUsage".into(), readable.as_str().into())]
                 .into();

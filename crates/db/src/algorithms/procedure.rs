@@ -275,7 +275,9 @@ impl Procedure for AlgorithmProcedure {
         let bytes = self.bytes(call, &chosen, &config).map_err(|error| self.named(error))?;
         if self.of.outcome == Outcome::Estimate {
             let size = (chosen.size.nodes, chosen.size.relationships);
-            let room = call.limits().memory.map(|bytes| bytes as u64);
+            let own = call.limits().memory.map(|bytes| bytes as u64);
+            let shared = call.limits().budget.map(|budget| budget.usable());
+            let room = own.into_iter().chain(shared).min();
             return Ok(known_row(figures::estimate(size, bytes, room, self.of.dialect)));
         }
         let target = match self.of.outcome {

@@ -171,6 +171,7 @@ fn dbms_settings(loaded: &Loaded) -> DbmsSettings {
         export_folder: config.export_folder.clone(),
         backup_folder: config.backup_folder.clone(),
         audit_log: config.log_audit.clone(),
+        slow: config.log_slow,
         cluster: cluster_settings(config),
         follow: follow_settings(config),
         follow_keep: config.follow_keep.0,

@@ -212,7 +212,7 @@ settings! {
     "log.queries" log_queries: QueryLog = QueryLog::NOTABLE,
         "Which statements are logged when they end.";
     "log.slow" log_slow: Duration = seconds(1),
-        "From when on a statement is slow.";
+        "From when on a statement is slow: logged, and listed by telar.slowQueries.";
     "log.parameters" log_parameters: bool = false,
         "Whether parameters are logged with statements. Passwords in commands never are.";
     "log.audit" log_audit: Option<PathBuf> = None,

@@ -7,7 +7,8 @@ use telar_db::query::cypher::Secret;
 use telar_db::query::cypher::ast::Administration;
 use telar_db::query::{
     Counters, ErrorKind, Host, Prepared, QueryError, Routes, Running, ServerCommand,
-    ShownConnection, ShownDatabase, ShownPrivilege, ShownServer, ShownSetting, ShownUser,
+    ShownConnection, ShownDatabase, ShownPrivilege, ShownServer, ShownSetting, ShownSlow,
+    ShownUser,
 };
 
 use super::Dbms;
@@ -405,6 +406,11 @@ impl Host for Caller {
     fn connections(&self) -> Vec<ShownConnection> {
         let (own, all) = (self.identity.name(), self.is_admin());
         self.dbms.clients.shown(|user| all || *user == *own)
+    }
+
+    fn slow(&self) -> Vec<ShownSlow> {
+        let own = (!self.is_admin()).then_some(&self.identity);
+        self.dbms.slow.shown(own)
     }
 
     fn routes(&self, database: &str, asked: Option<&str>) -> Option<Routes> {

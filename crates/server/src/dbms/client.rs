@@ -19,6 +19,7 @@ use super::clients::Connected;
 use super::failure::forbidden;
 use super::isolation;
 use super::observer::Watched;
+use super::slow::Ended;
 use super::state::{State, User};
 use super::{Bookmark, Database, Dbms, Failure, Place, Quota, Ran, Standing};
 
@@ -479,8 +480,8 @@ struct Call {
 }
 
 impl Call {
-    /// Runs a statement, asks before each batch of its rows whether it may go on, and tells the
-    /// observer, if there is one.
+    /// Runs a statement, asks before each batch of its rows whether it may go on, keeps it if it
+    /// was slow, and tells the observer, if there is one.
     fn told(
         &self,
         text: &str,
@@ -515,7 +516,17 @@ impl Call {
         (took, rows): (Duration, u64),
         error: Option<&Failure>,
     ) {
-        let Some(observer) = self.caller.dbms.observer.get() else { return };
+        let dbms = &self.caller.dbms;
+        dbms.slow.note(&Ended {
+            identity: &self.caller.identity,
+            number: self.origin.number,
+            database: self.database.name(),
+            text,
+            took,
+            rows,
+            error: error.map(|failure| failure.code),
+        });
+        let Some(observer) = dbms.observer.get() else { return };
         observer.ran(&Ran {
             number: self.origin.number,
             peer: &self.caller.peer,

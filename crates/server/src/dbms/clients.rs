@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use telar_db::maintenance::time;
 use telar_db::query::ShownConnection;
-use telar_db::value::{DateTime, UtcOffset};
 
 use super::caller::Identity;
 use super::client::Peer;
+use super::slow::date;
 
 /// Ends a connection.
 type Close = Box<dyn Fn() + Send + Sync>;
@@ -49,12 +49,9 @@ impl Connected {
     }
 
     fn shown(&self) -> ShownConnection {
-        let since = i64::try_from(self.since_ms).unwrap_or(i64::MAX);
-        let (seconds, nanos) = (since.div_euclid(1000), since.rem_euclid(1000) * 1_000_000);
-        let since = DateTime::from_epoch(seconds, nanos, UtcOffset::default()).ok();
         ShownConnection {
             id: Arc::clone(&self.connection),
-            since: since.map(|since| since.to_string()).unwrap_or_default(),
+            since: date(self.since_ms),
             connector: self.peer.protocol,
             user: self.user(),
             agent: self.peer.agent.clone(),

@@ -21,6 +21,7 @@
 //! - `isolation`: how transactions are isolated.
 //! - `quota`: places, shared out among users, `routes`: where drivers turn.
 //! - `settings`: what can be set, `names`: what users and databases may be called.
+//! - `slow`: statements of late that took long.
 //! - `bookmark`: names of commits, `failure`: what a client is told.
 
 mod attempts;
@@ -42,6 +43,7 @@ mod procedures;
 mod quota;
 mod routes;
 mod settings;
+mod slow;
 mod state;
 mod store;
 mod stranger;
@@ -72,6 +74,7 @@ use failure::{no_database, storage, unavailable};
 use follow::{Follow, Lister};
 use followers::{Followers, REMEMBERED};
 use passwords::{Attempt, Passwords};
+use slow::SlowStatements;
 use state::{Command, Given, State, User};
 use store::{Store, crash_point};
 pub(crate) use store::{beside, make_private};
@@ -95,6 +98,7 @@ pub use observer::{Observer, Ran};
 pub use passwords::PASSWORD_CHARS_MIN;
 pub(crate) use quota::{KEPT as KEPT_PLACES, Place, Quota, Standing};
 pub use settings::{DbmsSettings, Security, StatementLimits, USER_SHARE};
+pub(crate) use slow::clipped;
 
 /// How long starting a database waits for those who used it when it was stopped.
 const RESTART_WAIT: Duration = Duration::from_secs(10);
@@ -126,6 +130,7 @@ pub struct Dbms {
     /// A place for each that may run at once, if that is limited.
     transactions: Option<Arc<Quota>>,
     observer: OnceLock<Arc<dyn Observer>>,
+    slow: SlowStatements,
     /// The cluster that it is a node of.
     cluster: Option<Cluster>,
     keeper: Mutex<Option<Keeper>>,
@@ -291,6 +296,7 @@ impl Dbms {
                 .transactions
                 .map(|most| Quota::new(most, settings.limits.user_share)),
             observer: OnceLock::new(),
+            slow: SlowStatements::new(settings.slow),
             bolt: OnceLock::new(),
             workers: match settings.limits.threads {
                 Some(threads) => Arc::new(Workers::new(threads)),

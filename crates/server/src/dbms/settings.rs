@@ -32,6 +32,8 @@ pub struct DbmsSettings {
     pub backup_folder: Option<PathBuf>,
     /// The audit log; in the server's folder unless set.
     pub audit_log: Option<PathBuf>,
+    /// From when on a statement is slow, and listed by `telar.slowQueries`.
+    pub slow: Duration,
     /// The cluster that the server is a node of, if it is one.
     pub cluster: Option<ClusterSettings>,
     /// The server that this one follows, if it does.
@@ -116,6 +118,7 @@ impl Default for DbmsSettings {
             export_folder: None,
             backup_folder: None,
             audit_log: None,
+            slow: Duration::from_secs(1),
             cluster: None,
             follow: None,
             follow_keep: 1 << 30,

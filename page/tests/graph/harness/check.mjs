@@ -37,9 +37,13 @@ async function open (query = '') {
   await rest()
 }
 
-const rest = () => page.waitForFunction(
-  () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
-)
+// Waits until the layout has ended and its last positions are drawn: only then it is known where nodes are.
+const rest = async () => {
+  await page.waitForFunction(
+    () => window.harness.performer && !window.harness.performer.isRunning.value, null, { polling: 100 }
+  )
+  await page.evaluate(() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done))))
+}
 const picture = async name => pictures &&
   page.screenshot({ path: path.join(pictures, `${name}.png`), timeout: 60_000 })
 const view = read => page.evaluate(`(view => ${read})(window.harness.performer.view)`)
@@ -161,6 +165,20 @@ const checks = {
     await rest()
     await page.waitForTimeout(300)
     await picture('hub-expanded')
+    const captions = await page.evaluate(() => {
+      const { sigma, graph } = window.harness.performer.stage
+      return [...sigma.getNodeDisplayedLabels()].map(id => {
+        const { x, y, size, label } = graph.getNodeAttributes(id)
+        const at = sigma.graphToViewport({ x, y })
+        return { label, x: at.x, y: at.y + sigma.scaleSize(size), width: label.length * 5 }
+      })
+    })
+    assert(captions.length > 10 && captions.length < 82, `${captions.length} captions`)
+    for (const [index, a] of captions.entries()) {
+      const over = captions.slice(index + 1)
+        .find(b => Math.abs(a.x - b.x) < (a.width + b.width) / 2 && Math.abs(a.y - b.y) < 12)
+      assert(!over, `${a.label} lies over ${over?.label}`)
+    }
   },
   async 'finding goes from one to the next' () {
     await open()
@@ -247,6 +265,37 @@ const checks = {
     await page.waitForTimeout(300)
     await picture('communities')
     await button('By label again').click()
+  },
+  async 'an algorithm says what it takes before it runs' () {
+    await open()
+    const tool = button('Algorithms')
+    await tool.press('Enter')
+    const dialog = page.getByRole('dialog', { name: 'Algorithms' })
+    await dialog.getByText('32 nodes, 87 relationships: about 4.9 KiB of memory.').waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    await page.waitForFunction(() => document.activeElement.title === 'Algorithms')
+    await tool.press('Enter')
+    await dialog.getByLabel(/^the database/).check()
+    await dialog.getByLabel('KNOWS').check()
+    await dialog.getByRole('alert').filter({ hasText: 'more than the 3.9 KiB' }).waitFor()
+    await picture('algorithm')
+    const violations = await page.evaluate(`${axe};axe.run('.graph-algorithm').then(r => r.violations.map(v => v.id))`)
+    assert.deepEqual(violations, [])
+    await button('As Cypher').click()
+    assert.match(await page.evaluate(() => window.harness.statement), /^CALL algo\.louvain\(\{relationships: \['KNOWS'\]/)
+    await tool.press('Enter')
+    await dialog.getByLabel(/^the database/).check()
+    await dialog.getByLabel('City').check()
+    await dialog.getByLabel('Compute').selectOption('PageRank')
+    await dialog.getByText('of memory').waitFor()
+    assert.equal(await dialog.getByRole('alert').count(), 0)
+    await button('Run').click()
+    await dialog.waitFor({ state: 'detached' })
+    const last = (await calls()).at(-1)
+    assert.match(last.text, /^CALL algo\.pageRank\(/)
+    assert.deepEqual([last.parameters.labels, last.parameters.types], [['City'], '*'])
+    await page.getByText('Size: PageRank in the database').waitFor()
   },
   async 'a label gets another look, which the browser keeps' () {
     await page.getByRole('button', { name: /^Person/ }).click()

@@ -50,6 +50,10 @@ function answer (text: string, parameters: Record<string, unknown>): Value[][] {
       .filter(({ start, end }) => from.has(start) && among.has(end) || from.has(end) && among.has(start))
       .map(each => [each])
   }
+  if (/telar\.statistics/.test(text)) return [['label', 'City'], ['label', 'Person'], ['type', 'KNOWS']]
+  if (/algo\.\w+\.estimate/.test(text)) {
+    return [[32n, 174n, 5000n, parameters.types && parameters.types !== '*' ? 4000n : null]]
+  }
   if (/algo\./.test(text)) {
     const value = (index: number): Value => /louvain/.test(text) ? BigInt(index % 4) : index / 10
     return (parameters.nodes as string[]).map((each, index) => [each, value(index)])

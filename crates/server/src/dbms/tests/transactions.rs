@@ -204,3 +204,47 @@ fn ids_that_cannot_be_kept_are_refused() {
     try_on(&client, &once(Value::Null), "CREATE INDEX FOR (n:X) ON n.y").unwrap();
     assert_eq!(run(&client, "MATCH (n) RETURN count(n)"), ["0"]);
 }
+
+#[test]
+fn slow_statements_are_listed_to_those_who_ran_them_and_to_administrators() {
+    let slow = DbmsSettings { slow: Duration::ZERO, ..settings() };
+    let dbms = Arc::new(Dbms::open(None, slow).unwrap());
+    let client = admin(&dbms);
+    let (ann, bob) = (user(&dbms, "ann", "writer"), user(&dbms, "bob", "reader"));
+    run(&client, "CREATE DATABASE shop");
+    run(&ann, "UNWIND [1, 2] AS x RETURN x");
+    assert!(attempt(&ann, "RETURN 1 / 0").is_err());
+    transaction(&ann, &on("shop"), |mut work| step(&mut work, "CREATE (:Bolt)").unwrap()).unwrap();
+    let list = "CALL telar.slowQueries() YIELD database, username, rows, error, query \
+                WHERE NOT query STARTS WITH 'CALL' RETURN database, username, rows, error, query";
+    let own = [
+        "'shop' 'ann' 0 NULL 'CREATE (:Bolt)'",
+        "'telar' 'ann' 0 'Neo.ClientError.Statement.ArithmeticError' 'RETURN 1 / 0'",
+        "'telar' 'ann' 2 NULL 'UNWIND [1, 2] AS x RETURN x'",
+    ];
+    assert_eq!(run(&ann, list), own);
+    assert_eq!(run(&bob, list), Vec::<String>::new());
+    let all = run(&client, list);
+    assert!(own.iter().all(|row| all.iter().any(|found| found == row)), "{all:?}");
+    let masked = |row: &String| row.contains(r"CREATE USER bob SET PASSWORD \'******\'");
+    assert!(all.iter().any(masked), "{all:?}");
+    // Whoever acts for a user leaves the statement to that user.
+    let acting = Options { impersonated: Some("bob".into()), ..Options::default() };
+    try_on(&client, &acting, "RETURN 'for bob'").unwrap();
+    assert_eq!(run(&bob, list), [r"'telar' 'bob' 1 NULL 'RETURN \'for bob\''"]);
+    // One of the same name, made again, has nothing of the old one.
+    run(&client, "DROP USER bob");
+    let bob = user(&dbms, "bob", "reader");
+    assert_eq!(run(&bob, list), Vec::<String>::new());
+    assert_eq!(code(&user(&dbms, "cy", ""), "CALL telar.slowQueries()"), FORBIDDEN);
+    assert_eq!(run_on(&ann, "system", &format!("{list} LIMIT 1")), [own[0]]);
+}
+
+#[test]
+fn a_quick_statement_is_not_listed_among_slow_ones() {
+    let hour = DbmsSettings { slow: Duration::from_secs(3600), ..settings() };
+    let dbms = Arc::new(Dbms::open(None, hour).unwrap());
+    let client = admin(&dbms);
+    run(&client, "RETURN 1");
+    assert_eq!(run(&client, "CALL telar.slowQueries()"), Vec::<String>::new());
+}

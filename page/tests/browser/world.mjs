@@ -104,7 +104,7 @@ export function world (...settings) {
 }
 
 function watch (page, world) {
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(30_000)
   page.on('pageerror', error => world.problems.push(`error: ${error.message}`))
   page.on('console', message => {
     // The browser itself reports statements that are wrong.

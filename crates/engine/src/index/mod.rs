@@ -13,6 +13,7 @@
 //!  read      ranges of keys                                    read.rs
 //!  past      copies for snapshots of the past                  past.rs
 //!  totals    documents and terms of a full-text index       totals.rs
+//!  lists     postings of terms that were searched         lists.rs
 //!  near      neighbours of the vectors of a vector index    near.rs near_file.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
@@ -51,6 +52,7 @@ mod filter;
 mod front;
 pub(crate) mod key;
 pub(crate) mod kind;
+pub(crate) mod lists;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
 pub(crate) mod near;
@@ -91,6 +93,7 @@ use crate::store::Store;
 use cold::Cold;
 use front::Front;
 use key::{Entry, Item, SortKey};
+use lists::Lists;
 use near::Near;
 use source::{Holders, Objects, Source};
 use totals::Totals;
@@ -152,6 +155,8 @@ pub(crate) struct Index {
     pub(crate) holders: Holders,
     /// Of a full-text index.
     pub(crate) totals: Totals,
+    /// Of a full-text index.
+    pub(crate) lists: Lists,
     /// Of a vector index.
     pub(crate) near: Near,
     online: AtomicBool,
@@ -209,6 +214,7 @@ impl Index {
             order: (0..words).map(|_| Latch::default()).collect(),
             holders,
             totals: Totals::default(),
+            lists: Lists::default(),
             near: Near::default(),
             online: AtomicBool::new(false),
             made_at: AtomicU64::new(0),
@@ -338,6 +344,8 @@ impl Index {
     pub(crate) fn settle(&self, graph: &Graph) {
         if self.definition.is_fulltext() {
             self.totals.settle(graph.watermark());
+            self.lists.vertices.settle(graph.watermark());
+            self.lists.edges.settle(graph.watermark());
         }
         if !self.is_loaded() {
             return;
@@ -364,7 +372,7 @@ impl Index {
             }
             Entries::Edges(tree) => tree.bytes(guard),
         };
-        entries + self.near.bytes()
+        entries + self.near.bytes() + self.lists.vertices.bytes() + self.lists.edges.bytes()
     }
 
     pub(crate) fn info(&self) -> IndexInfo {

@@ -19,7 +19,7 @@ const BLOCK: usize = 128;
 /// Number of times that a term occurs in a field, and the length of the field in one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Impact {
-    /// How often the term occurs.
+    /// Occurrences of the term in the field.
     pub frequency: u32,
     /// Length of the field: the less, the shorter.
     pub norm: u8,
@@ -36,7 +36,7 @@ impl Impact {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block<D> {
     objects: Box<[D]>,
-    /// Of each object, a place in `impacts`.
+    /// For each object, a place in `impacts`.
     places: Box<[u8]>,
     impacts: Box<[Impact]>,
     /// Number of impacts that no other one beats; they stand first.
@@ -160,8 +160,8 @@ impl<D: Copy + Ord> Postings<D> {
         self.blocks.iter().flat_map(|block| block.iter())
     }
 
-    /// This list after changes: what an object has, or that it has the term no more. Of several
-    /// changes of one object, the last counts.
+    /// A copy after changes: the impact that an object has now, or none if it lost the term. Of
+    /// several changes of one object, the last counts.
     #[must_use]
     pub fn changed(&self, mut changes: Vec<(D, Option<Impact>)>) -> Self {
         changes.reverse();
@@ -185,7 +185,7 @@ impl<D: Copy + Ord> Postings<D> {
                 changed.push_all(&merged(block, of_block));
             }
         }
-        // Of a list without blocks.
+        // A list without blocks takes all changes here.
         let new = |(object, impact): &(D, Option<Impact>)| Some((*object, (*impact)?));
         changed.push_all(&changes.iter().filter_map(new).collect::<Vec<_>>());
         changed

@@ -75,7 +75,7 @@ struct Term<D> {
     at: u64,
     /// None while it is being made.
     list: Option<Arc<Postings<D>>>,
-    /// Of commits above `at`. Those of one object are in the order of their commits.
+    /// Changes by commits above `at`; the changes of one object are in the order of their commits.
     changes: Vec<Noted<D>>,
     last_use: u64,
     bytes: usize,
@@ -242,7 +242,7 @@ impl<D: Copy + Ord> ListsOf<D> {
             let impact = is_new.then_some(Impact { frequency, norm });
             term.changes.push(Noted { ts, object: object(item), impact });
         };
-        // What was, then what is: of one object and term, the last counts.
+        // Old keys first: the last change of an object and term counts.
         for change in changes {
             change.before().into_iter().for_each(|key| note(key, change.item, false));
         }

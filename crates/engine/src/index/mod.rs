@@ -7,6 +7,7 @@
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
 //!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
 //!                                                            tail.rs directory.rs
+//!  packed    runs of full-text indexes                        packed.rs
 //!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
@@ -57,6 +58,7 @@ pub(crate) mod lists;
 mod model;
 pub(crate) mod near;
 pub(crate) mod near_file;
+mod packed;
 pub(crate) mod page;
 mod partition;
 pub(crate) mod past;
@@ -185,10 +187,11 @@ impl Index {
     }
 
     pub(crate) fn new(id: IndexId, definition: Definition, table: u32) -> Self {
+        let packs = definition.is_fulltext();
         let entries = match definition.target {
             _ if !definition.kind.has_entries() => Entries::None,
-            IndexTarget::Vertices(_) => Entries::Vertices(Tree::new()),
-            IndexTarget::Edges(_) => Entries::Edges(Tree::new()),
+            IndexTarget::Vertices(_) => Entries::Vertices(Tree::with_runs(packs)),
+            IndexTarget::Edges(_) => Entries::Edges(Tree::with_runs(packs)),
         };
         let index = Self::stored(id, definition, table);
         let _ = index.content.set(Content::new(&index.definition, entries));

@@ -36,7 +36,7 @@ def index(texts):
     import tantivy
     schema = tantivy.SchemaBuilder()
     schema.add_text_field('t')
-    schema.add_unsigned_field('id', stored=True, fast=True)
+    schema.add_integer_field('id', stored=True, fast=True)
     folder = HOME / 'index'
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

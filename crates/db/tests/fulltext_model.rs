@@ -341,10 +341,10 @@ fn follow_held(steps: &[(Step, bool)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 8, max_shrink_iters: 200, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 200, ..Default::default() })]
     #[test]
     fn transactions_find_what_was_when_they_began(
-        steps in prop::collection::vec((writes(), prop::bool::weighted(0.3)), 1..24),
+        steps in prop::collection::vec((writes(), prop::bool::weighted(0.3)), 1..16),
     ) {
         follow_held(&steps);
     }

@@ -49,20 +49,19 @@ impl<D: Copy + Ord> Block<D> {
         let mut impacts: Vec<Impact> = postings.iter().map(|(_, impact)| *impact).collect();
         impacts.sort_unstable();
         impacts.dedup();
-        let all = impacts.clone();
-        let mut best = 0_usize;
-        impacts.sort_by_cached_key(|impact| {
-            let is_beaten = all.iter().any(|other| other != impact && other.beats(*impact));
-            best += usize::from(!is_beaten);
-            is_beaten
-        });
+        let is_beaten =
+            |impact: &Impact| impacts.iter().any(|other| other != impact && other.beats(*impact));
+        let (beaten, mut ordered): (Vec<Impact>, Vec<Impact>) =
+            impacts.iter().partition(|impact| is_beaten(impact));
+        let best = ordered.len();
+        ordered.extend(beaten);
         // A block has at most 256 impacts: one for each posting.
-        let place = |impact| impacts.iter().position(|i| *i == impact).unwrap_or(0) as u8;
+        let place = |impact| ordered.iter().position(|i| *i == impact).unwrap_or(0) as u8;
         Self {
             objects: postings.iter().map(|(object, _)| *object).collect(),
             places: postings.iter().map(|(_, impact)| place(*impact)).collect(),
             best: u8::try_from(best).unwrap_or(u8::MAX),
-            impacts: impacts.into(),
+            impacts: ordered.into(),
         }
     }
 

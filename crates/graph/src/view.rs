@@ -356,9 +356,9 @@ pub trait View {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 
-    /// The objects that have a term in a property of a full-text index. `beginning` is what the keys
-    /// of its entries begin with (`telar_text::key`), without the zero that follows. `go_on` is asked
-    /// from time to time; once it breaks off, the answer is not whole and the caller drops it.
+    /// The objects that have a term in a property of a full-text index. The keys of its entries
+    /// (`telar_text::key`) start with `beginning`, which a zero follows. `go_on` is asked from time
+    /// to time; once it breaks off, the answer is not whole and the caller drops it.
     ///
     /// Cost: that of [`fulltext_entries`](Self::fulltext_entries) for terms that were not asked for
     /// lately; of others none but that of what has changed since.

@@ -190,8 +190,8 @@ impl Index {
         let packs = definition.is_fulltext();
         let entries = match definition.target {
             _ if !definition.kind.has_entries() => Entries::None,
-            IndexTarget::Vertices(_) => Entries::Vertices(Tree::with_runs(packs)),
-            IndexTarget::Edges(_) => Entries::Edges(Tree::with_runs(packs)),
+            IndexTarget::Vertices(_) => Entries::Vertices(Tree::new(packs)),
+            IndexTarget::Edges(_) => Entries::Edges(Tree::new(packs)),
         };
         let index = Self::stored(id, definition, table);
         let _ = index.content.set(Content::new(&index.definition, entries));
@@ -379,6 +379,12 @@ impl Index {
     }
 
     pub(crate) fn info(&self) -> IndexInfo {
+        let entries = if self.is_loaded() { self.len() } else { 0 };
+        IndexInfo { entries, bytes: self.bytes(), ..self.outline() }
+    }
+
+    /// The same, of no entries and no bytes: to count them is to look at every partition.
+    pub(crate) fn outline(&self) -> IndexInfo {
         let definition = self.definition.clone();
         let state = if self.is_online() {
             IndexState::Online
@@ -394,8 +400,8 @@ impl Index {
             kind: definition.kind,
             options: definition.settings.map(|settings| settings.options),
             state,
-            entries: if self.is_loaded() { self.len() } else { 0 },
-            bytes: self.bytes(),
+            entries: 0,
+            bytes: 0,
         }
     }
 }
@@ -552,6 +558,11 @@ impl Indexes {
     /// What is listed for people.
     pub(crate) fn infos(&self) -> Vec<IndexInfo> {
         self.all().iter().map(|i| i.info()).collect()
+    }
+
+    /// The list of [`infos`](Self::infos), without numbers of entries and bytes.
+    pub(crate) fn outlines(&self) -> Vec<IndexInfo> {
+        self.all().iter().map(|i| i.outline()).collect()
     }
 
     /// What a checkpoint at `at` stores.

@@ -93,13 +93,8 @@ pub(crate) struct Piece<const N: usize> {
 impl<const N: usize> Tree<N> {
     const LOWEST: Entry<N> = (SortKey::MIN, [0; N]);
 
-    /// A tree without entries, of plain runs.
-    pub(crate) fn new() -> Self {
-        Self::with_runs(false)
-    }
-
     /// A tree without entries, whose runs are packed or not.
-    pub(crate) fn with_runs(packs: bool) -> Self {
+    pub(crate) fn new(packs: bool) -> Self {
         let tree = Self {
             directory: EpochCell::default(),
             partitions: GrowArray::default(),
@@ -576,7 +571,7 @@ impl<const N: usize> Tree<N> {
 
     /// A tree of stored pieces, in any order, whose runs are packed or not.
     pub(crate) fn from_pieces(pieces: Vec<Piece<N>>, packs: bool) -> Result<Self, &'static str> {
-        let tree = Self::with_runs(packs);
+        let tree = Self::new(packs);
         let guard = &epoch::pin();
         let stored = pieces.len();
         let mut by_number: Vec<Option<Piece<N>>> = (0..stored).map(|_| None).collect();

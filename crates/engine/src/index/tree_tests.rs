@@ -127,7 +127,7 @@ proptest! {
         ops in proptest::collection::vec(op(), 1..14),
         packs in any::<bool>(),
     ) {
-        let (tree, upkeep) = (Tree::<1>::with_runs(packs), Wanted::default());
+        let (tree, upkeep) = (Tree::<1>::new(packs), Wanted::default());
         let mut expected: BTreeSet<Entry<1>> = BTreeSet::new();
         let mut ts = 0;
         for op in ops {
@@ -179,7 +179,7 @@ proptest! {
 
 #[test]
 fn ascending_keys_fill_their_partitions() {
-    let (tree, upkeep) = (Tree::<1>::new(), Wanted::default());
+    let (tree, upkeep) = (Tree::<1>::new(false), Wanted::default());
     for n in 0..20_000 {
         add_to(&tree, &key(n), [0], 1, &upkeep);
     }
@@ -202,7 +202,7 @@ fn what_was_never_said_to_be_stale_is_not_even_asked_about() {
             panic!("nothing is stale")
         }
     }
-    let tree = Tree::<1>::new();
+    let tree = Tree::<1>::new(false);
     for n in 0..5000 {
         add_to(&tree, &key(n * 7919 % 5000), [0], 1, &Strict);
     }
@@ -213,7 +213,7 @@ fn what_was_never_said_to_be_stale_is_not_even_asked_about() {
 #[test]
 fn tails_that_nothing_is_added_to_are_packed() {
     for packs in [false, true] {
-        let (tree, upkeep) = (Tree::<1>::with_runs(packs), Wanted::default());
+        let (tree, upkeep) = (Tree::<1>::new(packs), Wanted::default());
         let entries: BTreeSet<Entry<1>> = (0..5000).map(|n| (long(n), [n as u32])).collect();
         entries.iter().for_each(|(key, item)| add_to(&tree, key, *item, 1, &upkeep));
         let tails = || {
@@ -263,7 +263,7 @@ fn damaged_chains_are_refused() {
 fn readers_beside_writers_miss_nothing() {
     const WRITERS: i64 = 2;
     const EACH: i64 = 30_000;
-    let (tree, upkeep) = (&Tree::<1>::new(), &Wanted::default());
+    let (tree, upkeep) = (&Tree::<1>::new(false), &Wanted::default());
     let done: &[AtomicU64; WRITERS as usize] = &std::array::from_fn(|_| AtomicU64::new(0));
     let stop = &AtomicBool::new(false);
     // Scattered, and different for each writer.

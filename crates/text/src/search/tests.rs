@@ -258,8 +258,8 @@ proptest! {
         most in prop_oneof![0_usize..12, 100_usize..500],
     ) {
         let totals = Totals { documents: 400, terms: 1200 };
-        let lists: Vec<Blocks<8>> =
-            terms.iter().map(|term| Blocks::of(term.iter().map(|(o, i)| (*o, *i)).collect())).collect();
+        let list = |term: BTreeMap<usize, (u32, u8)>| Blocks::of(term.into_iter().collect());
+        let lists: Vec<Blocks<8>> = terms.into_iter().map(list).collect();
         let scorers = weights.map(|weight| Scorer::new(totals, weight, 1.0));
         let of: Vec<(&Blocks<8>, &Scorer)> = lists.iter().zip(&scorers).collect();
         let mut all: BTreeMap<usize, f64> = BTreeMap::new();

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Nothing is estimated: the number of documents with a term is the length of its list at the
-//! snapshot. Hits of a clause are sorted by object. *Cost*: of a sum of terms, what [`top`] says;
+//! snapshot. Hits of a clause are sorted by object. *Cost*: of a sum of terms, what `top.rs` says;
 //! else all postings of the terms of a query; of a phrase also the texts of the objects that have
 //! all of its words.
 

@@ -121,6 +121,62 @@ fn relationships_are_found() {
     assert!(error.message.contains("an index on relationships"), "{error}");
 }
 
+/// Lists of terms that were searched, of relationships: what commits and transactions change in
+/// them, and what older transactions see.
+#[test]
+fn words_of_relationships_are_found_again_after_changes() {
+    let db = telar_db::open_in_memory().unwrap();
+    run(
+        &db,
+        "UNWIND range(0, 699) AS i CREATE (:P {id: i})-[:SAYS {id: i, fact:          'all ' + CASE i % 7 WHEN 0 THEN 'seven' ELSE 'other' END}]->(:P)",
+    );
+    run(&db, "CREATE FULLTEXT INDEX facts FOR ()-[r:SAYS]-() ON EACH [r.fact]");
+    let call = "CALL db.index.fulltext.queryRelationships('facts', $query, {limit: 300}) \
+                YIELD relationship AS r RETURN r.id ORDER BY r.id";
+    let ids = |rows: Vec<Vec<Value>>| -> Vec<i64> {
+        let id =
+            |row: &Vec<Value>| if let Value::Int(id) = row[0] { id } else { panic!("{row:?}") };
+        rows.iter().map(id).collect()
+    };
+    let found =
+        |query: &str| ids(Session::new(&db).run(call, &[("query", query.into())]).unwrap().rows);
+    let sevens: Vec<i64> = (0..700).step_by(7).collect();
+    assert_eq!(found("seven"), sevens);
+    let session = Session::new(&db);
+    let mut old = session.begin().unwrap();
+    let in_old = |old: &mut telar_db::QueryTransaction, query: &str| {
+        let mut parameters = ValueMap::new();
+        parameters.insert("query".into(), query.into());
+        ids(old.run(call, &parameters).unwrap().rows)
+    };
+    assert_eq!(in_old(&mut old, "seven"), sevens);
+    run(&db, "MATCH ()-[r:SAYS]->() WHERE r.id < 70 AND r.id % 7 = 0 SET r.fact = 'none'");
+    run(&db, "MATCH ()-[r:SAYS {id: 70}]->() DELETE r");
+    run(&db, "MATCH ()-[r:SAYS {id: 1}]->() SET r.fact = 'seven seven'");
+    run(
+        &db,
+        "MATCH (a:P {id: 0}), (b:P {id: 1}) CREATE (a)-[:SAYS {id: 1000, fact: 'seven'}]->(b)",
+    );
+    let mut now: Vec<i64> = sevens.iter().copied().filter(|id| *id > 70).collect();
+    now.insert(0, 1);
+    now.push(1000);
+    assert_eq!(found("seven"), now);
+    assert_eq!(found("none"), (0..70).step_by(7).collect::<Vec<_>>());
+    assert_eq!(in_old(&mut old, "seven"), sevens);
+    assert_eq!(in_old(&mut old, "none"), Vec::<i64>::new());
+    // Its own writes.
+    old.run("MATCH ()-[r:SAYS {id: 2}]->() SET r.fact = 'seven'", &ValueMap::new()).unwrap();
+    old.run("MATCH ()-[r:SAYS {id: 693}]->() DELETE r", &ValueMap::new()).unwrap();
+    let mut own = sevens[..99].to_vec();
+    own.insert(1, 2);
+    assert_eq!(in_old(&mut old, "seven"), own);
+    assert_eq!(found("seven"), now);
+    old.commit().unwrap();
+    now.retain(|id| *id != 693);
+    now.insert(1, 2);
+    assert_eq!(found("seven"), now);
+}
+
 #[test]
 fn commands_say_what_there_is_and_what_is_wrong() {
     let db = telar_db::open_in_memory().unwrap();

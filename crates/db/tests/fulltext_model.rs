@@ -109,19 +109,28 @@ fn compare(state: &State, past: &str, run: &mut Run<'_>) {
             "{past} CALL db.index.fulltext.queryNodes('i', '{text}') YIELD node, score \
              RETURN node.id, score"
         );
-        let found: Vec<(i64, f64)> = run(&text)
-            .into_iter()
-            .map(|row| match row[..] {
-                [Value::Int(id), Value::Float(score)] => (id, score),
-                _ => panic!("{row:?}"),
-            })
-            .collect();
+        let found: Vec<(i64, f64)> = run(&text).iter().map(|row| hit(row)).collect();
         assert!(found.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{text}: {found:?}");
+        compare_best(&text, &found, run);
         let (count, found) = (found.len(), found.into_iter().collect::<BTreeMap<_, _>>());
         let expected = evaluate(state, query);
         let near = |(a, b): ((&i64, &f64), (&i64, &f64))| a.0 == b.0 && (a.1 - b.1).abs() < 1e-4;
         let same = count == expected.len() && found.iter().zip(&expected).all(near);
         assert!(same, "{text}\nfound    {found:?}\nexpected {expected:?}\n{state:?}");
+    }
+}
+
+/// The best two are the first two of all.
+fn compare_best(text: &str, all: &[(i64, f64)], run: &mut Run<'_>) {
+    let best = run(&text.replace("') YIELD", "', {limit: 2}) YIELD"));
+    let best: Vec<(i64, f64)> = best.into_iter().map(|row| hit(&row)).collect();
+    assert_eq!(best, all[..all.len().min(2)], "{text}");
+}
+
+fn hit(row: &[Value]) -> (i64, f64) {
+    match row {
+        [Value::Int(id), Value::Float(score)] => (*id, *score),
+        _ => panic!("{row:?}"),
     }
 }
 
@@ -287,6 +296,58 @@ fn follow(steps: &[Step], before: usize) -> usize {
         compare(state, &format!("AT TIMESTAMP {ts}"), &mut |text| rows(&db, text));
     }
     past.len()
+}
+
+/// A transaction that reads, and is left open while others write: its documents as they were.
+struct Held {
+    transaction: telar_db::QueryTransaction,
+    state: State,
+}
+
+impl Held {
+    fn compare(&mut self) {
+        let transaction = &mut self.transaction;
+        compare(&self.state, "", &mut |text| {
+            let found = transaction.run(text, &ValueMap::new());
+            found.unwrap_or_else(|e| panic!("{text}: {e}")).rows
+        });
+    }
+}
+
+/// Compares what transactions that began at other commits find, while documents change.
+fn follow_held(steps: &[(Step, bool)]) {
+    let mut settings = Settings::default();
+    settings.background_interval_ms = 1;
+    let db = Database::in_memory(settings).unwrap();
+    let session = Session::new(&db);
+    rows(&db, "CREATE FULLTEXT INDEX i FOR (n:A|B) ON EACH [n.p, n.q]");
+    let (mut state, mut next) = (State::new(), 0);
+    let mut held: Vec<Held> = Vec::new();
+    for (step, holds) in steps {
+        write(step, &mut state, &mut next, &mut |text| rows(&db, text));
+        if *holds {
+            if held.len() > 1 {
+                held.remove(0);
+            }
+            held.push(Held { transaction: session.begin().unwrap(), state: state.clone() });
+        }
+        // Older commits are read before newer ones, and after them.
+        if next % 2 == 0 {
+            held.iter_mut().for_each(Held::compare);
+        }
+        compare(&state, "", &mut |text| rows(&db, text));
+        held.iter_mut().rev().for_each(Held::compare);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, max_shrink_iters: 200, ..Default::default() })]
+    #[test]
+    fn transactions_find_what_was_when_they_began(
+        steps in prop::collection::vec((writes(), prop::bool::weighted(0.3)), 1..16),
+    ) {
+        follow_held(&steps);
+    }
 }
 
 proptest! {

@@ -113,7 +113,7 @@ impl Shared {
 
     /// Every index and constraint.
     fn schema_rules(&self) -> Vec<SchemaRule> {
-        self.indexes.infos().into_iter().map(rule).collect()
+        self.indexes.outlines().into_iter().map(rule).collect()
     }
 
     /// Indexes with entries that a snapshot at `read_ts` can read.

@@ -13,6 +13,7 @@
 //! - [`lists`]: lists of a batch, flat.
 //! - [`partitions`]: where ids can be.
 //! - [`name`]: which names a label, an edge type and a property key may have.
+//! - [`postings`]: objects that have a term, in blocks.
 //! - [`topology`]: adjacency as the graph kernels read it.
 //! - [`update`]: names, and changes in a transaction.
 //! - [`vector`]: sums over two vectors.
@@ -29,6 +30,7 @@ pub mod lists;
 pub mod name;
 pub mod order;
 pub mod partitions;
+pub mod postings;
 mod property_type;
 pub mod schema_rule;
 pub mod sortkey;

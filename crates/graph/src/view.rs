@@ -13,7 +13,9 @@
 use std::any::Any;
 use std::error::Error;
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
+use crate::postings::Postings;
 use crate::{
     Column, CommitTs, Direction, EdgeId, EdgeTypeId, Expansion, IndexId, IndexRange,
     IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, Value, VertexId,
@@ -45,6 +47,15 @@ pub enum IndexedObject {
     Vertex(VertexId),
     /// An edge.
     Edge(EdgeId),
+}
+
+/// Objects that have a term.
+#[derive(Debug, Clone)]
+pub enum FulltextPostings {
+    /// Of an index on vertices: their numbers.
+    Vertices(Arc<Postings<u32>>),
+    /// Of an index on edges.
+    Edges(Arc<Postings<EdgeId>>),
 }
 
 /// Extent of what [`View::nearest`] has given.
@@ -342,6 +353,21 @@ pub trait View {
         _keys: Range<&[u8]>,
         _f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
+        Err(crate::IndexUnavailable::WrongKind(index).into())
+    }
+
+    /// The objects that have a term in a property of a full-text index. The keys of its entries
+    /// (`telar_text::key`) start with `beginning`, which a zero follows. `go_on` is asked from time
+    /// to time; once it breaks off, the answer is not whole and the caller drops it.
+    ///
+    /// Cost: that of [`fulltext_entries`](Self::fulltext_entries) for terms that were not asked for
+    /// lately; of others none but that of what has changed since.
+    fn fulltext_postings(
+        &self,
+        index: IndexId,
+        _beginning: &[u8],
+        _go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<FulltextPostings, ReadError> {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 

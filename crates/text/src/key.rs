@@ -124,6 +124,14 @@ pub fn version(bytes: &[u8]) -> Option<(u8, Fingerprint)> {
     Some(Entry::decode(bytes)?.version())
 }
 
+/// Field and term of a posting's key, which the zero before its frequency ends; `None` of a length.
+#[must_use]
+pub fn beginning(bytes: &[u8]) -> Option<&[u8]> {
+    let term = bytes.get(1..)?;
+    let end = term.iter().position(|byte| *byte == 0).unwrap_or(term.len());
+    (end > 0).then(|| &bytes[..=end])
+}
+
 /// Calls `f` with each key of a field of a document, in no order.
 pub fn for_each_key(analyzer: Analyzer, field: u8, texts: &[&str], mut f: impl FnMut(&[u8])) {
     let tokens = analyzer.tokens(texts);
@@ -234,6 +242,8 @@ mod tests {
                 }
             };
             assert!(from <= key && key < to);
+            let is_posting = matches!(Entry::decode(&key), Some(Entry::Posting { .. }));
+            assert_eq!(beginning(&key), is_posting.then(|| &from[..from.len() - 1]));
             assert!(all.0 <= key && key < all.1);
         }
         let (from, to) = prefix(2, "f");

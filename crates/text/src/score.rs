@@ -73,6 +73,12 @@ impl Scorer {
         Self { weight: boost * idf, inverse: Box::new(inverse) }
     }
 
+    /// The score of a document in which the term occurs so often.
+    #[must_use]
+    pub fn of(&self, frequency: u32, norm: u8) -> f32 {
+        self.score(frequency as f32, norm)
+    }
+
     /// The score of a document.
     #[must_use]
     pub fn score(&self, frequency: f32, norm: u8) -> f32 {

@@ -7,12 +7,14 @@
 //!  key       bytes that compare as the values do               key.rs, telar_graph::sortkey
 //!  tree      partitions of sorted runs and short tails         tree.rs partition.rs run.rs
 //!                                                            tail.rs directory.rs
+//!  packed    runs of full-text indexes                        packed.rs
 //!  filter    of the keys in a range, those that are wanted    filter.rs
 //!  front     a hash table of unique keys of vertices           front.rs
 //!  source    keys of vertices and edges at a timestamp         source.rs
 //!  read      ranges of keys                                    read.rs
 //!  past      copies for snapshots of the past                  past.rs
 //!  totals    documents and terms of a full-text index       totals.rs
+//!  lists     postings of terms that were searched         lists.rs
 //!  near      neighbours of the vectors of a vector index    near.rs near_file.rs
 //!  page      partitions in checkpoints                         page.rs
 //!  stored    what a checkpoint's values say an index holds     stored.rs
@@ -51,10 +53,12 @@ mod filter;
 mod front;
 pub(crate) mod key;
 pub(crate) mod kind;
+pub(crate) mod lists;
 #[cfg(all(test, feature = "shuttle"))]
 mod model;
 pub(crate) mod near;
 pub(crate) mod near_file;
+mod packed;
 pub(crate) mod page;
 mod partition;
 pub(crate) mod past;
@@ -91,6 +95,7 @@ use crate::store::Store;
 use cold::Cold;
 use front::Front;
 use key::{Entry, Item, SortKey};
+use lists::Lists;
 use near::Near;
 use source::{Holders, Objects, Source};
 use totals::Totals;
@@ -152,6 +157,8 @@ pub(crate) struct Index {
     pub(crate) holders: Holders,
     /// Of a full-text index.
     pub(crate) totals: Totals,
+    /// Of a full-text index.
+    pub(crate) lists: Lists,
     /// Of a vector index.
     pub(crate) near: Near,
     online: AtomicBool,
@@ -180,10 +187,11 @@ impl Index {
     }
 
     pub(crate) fn new(id: IndexId, definition: Definition, table: u32) -> Self {
+        let packs = definition.is_fulltext();
         let entries = match definition.target {
             _ if !definition.kind.has_entries() => Entries::None,
-            IndexTarget::Vertices(_) => Entries::Vertices(Tree::new()),
-            IndexTarget::Edges(_) => Entries::Edges(Tree::new()),
+            IndexTarget::Vertices(_) => Entries::Vertices(Tree::new(packs)),
+            IndexTarget::Edges(_) => Entries::Edges(Tree::new(packs)),
         };
         let index = Self::stored(id, definition, table);
         let _ = index.content.set(Content::new(&index.definition, entries));
@@ -209,6 +217,7 @@ impl Index {
             order: (0..words).map(|_| Latch::default()).collect(),
             holders,
             totals: Totals::default(),
+            lists: Lists::default(),
             near: Near::default(),
             online: AtomicBool::new(false),
             made_at: AtomicU64::new(0),
@@ -338,6 +347,8 @@ impl Index {
     pub(crate) fn settle(&self, graph: &Graph) {
         if self.definition.is_fulltext() {
             self.totals.settle(graph.watermark());
+            self.lists.vertices.settle(graph.watermark());
+            self.lists.edges.settle(graph.watermark());
         }
         if !self.is_loaded() {
             return;
@@ -364,10 +375,16 @@ impl Index {
             }
             Entries::Edges(tree) => tree.bytes(guard),
         };
-        entries + self.near.bytes()
+        entries + self.near.bytes() + self.lists.vertices.bytes() + self.lists.edges.bytes()
     }
 
     pub(crate) fn info(&self) -> IndexInfo {
+        let entries = if self.is_loaded() { self.len() } else { 0 };
+        IndexInfo { entries, bytes: self.bytes(), ..self.outline() }
+    }
+
+    /// The same, of no entries and no bytes: to count them is to look at every partition.
+    pub(crate) fn outline(&self) -> IndexInfo {
         let definition = self.definition.clone();
         let state = if self.is_online() {
             IndexState::Online
@@ -383,8 +400,8 @@ impl Index {
             kind: definition.kind,
             options: definition.settings.map(|settings| settings.options),
             state,
-            entries: if self.is_loaded() { self.len() } else { 0 },
-            bytes: self.bytes(),
+            entries: 0,
+            bytes: 0,
         }
     }
 }
@@ -541,6 +558,11 @@ impl Indexes {
     /// What is listed for people.
     pub(crate) fn infos(&self) -> Vec<IndexInfo> {
         self.all().iter().map(|i| i.info()).collect()
+    }
+
+    /// The list of [`infos`](Self::infos), without numbers of entries and bytes.
+    pub(crate) fn outlines(&self) -> Vec<IndexInfo> {
+        self.all().iter().map(|i| i.outline()).collect()
     }
 
     /// What a checkpoint at `at` stores.

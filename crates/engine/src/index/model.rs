@@ -99,7 +99,7 @@ fn is_found(tree: &Tree<1>, n: u32) -> bool {
 #[test]
 fn model_readers_beside_splits_miss_nothing() {
     check(|| {
-        let (tree, values) = (Arc::new(Tree::new()), Arc::new(Values::default()));
+        let (tree, values) = (Arc::new(Tree::new(false)), Arc::new(Values::default()));
         add(&tree, &[10, 20, 30, 40, 50], &values);
         let done: Arc<Mutex<BTreeSet<u32>>> = Arc::new(Mutex::new(BTreeSet::new()));
         lock(&done).extend([10, 20, 30, 40, 50]);
@@ -144,7 +144,7 @@ fn model_readers_beside_splits_miss_nothing() {
 #[test]
 fn model_what_an_older_snapshot_wants_stays() {
     check(|| {
-        let (tree, values) = (Arc::new(Tree::new()), Arc::new(Values::default()));
+        let (tree, values) = (Arc::new(Tree::new(false)), Arc::new(Values::default()));
         add(&tree, &[1, 2, 3, 4, 5], &values);
         // A snapshot at 1 is open.
         values.watermark.store(1, Ordering::SeqCst);
@@ -178,7 +178,7 @@ fn model_what_an_older_snapshot_wants_stays() {
 #[test]
 fn model_what_is_set_again_stays() {
     check(|| {
-        let (tree, values) = (Arc::new(Tree::new()), Arc::new(Values::default()));
+        let (tree, values) = (Arc::new(Tree::new(false)), Arc::new(Values::default()));
         add(&tree, &[1, 2, 3], &values);
         values.watermark.store(5, Ordering::SeqCst);
         let (key, item) = entry(2);

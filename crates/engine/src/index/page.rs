@@ -173,7 +173,7 @@ pub(super) fn decode<const N: usize>(number: u32, mut body: &[u8]) -> Result<Pie
 #[cfg(any(fuzzing, all(test, not(feature = "shuttle"))))]
 pub(crate) fn fuzz(number: u32, body: &[u8]) {
     let Ok(piece) = decode::<1>(number, body) else { return };
-    let Ok(tree) = Tree::from_pieces(vec![piece]) else { return };
+    let Ok(tree) = Tree::from_pieces(vec![piece], false) else { return };
     let stored = tree.for_each_partition(|number, _, version| {
         let mut value = Vec::new();
         encode_version(version, |_| true, &mut value);
@@ -243,7 +243,7 @@ pub(crate) fn load(store: &Store, id: IndexId, definition: &Definition) -> Resul
         pieces.add(number, body).map_err(|what| damaged(store, key, what))?;
     }
     let wrong = |what| damaged(store, &first, format!("index {}: {what}", definition.name));
-    pieces.into_entries().map_err(wrong)
+    pieces.into_entries(definition.is_fulltext()).map_err(wrong)
 }
 
 /// Values of an index as they are read from the store.
@@ -274,12 +274,12 @@ impl Pieces {
         Ok(())
     }
 
-    /// All of them together.
-    pub(crate) fn into_entries(self) -> Result<Entries, &'static str> {
+    /// All of them together, in runs that are packed or not.
+    pub(crate) fn into_entries(self, packs: bool) -> Result<Entries, &'static str> {
         Ok(match self {
             Self::None => Entries::None,
-            Self::Vertices(pieces) => Entries::Vertices(Tree::from_pieces(pieces)?),
-            Self::Edges(pieces) => Entries::Edges(Tree::from_pieces(pieces)?),
+            Self::Vertices(pieces) => Entries::Vertices(Tree::from_pieces(pieces, packs)?),
+            Self::Edges(pieces) => Entries::Edges(Tree::from_pieces(pieces, packs)?),
         })
     }
 }
@@ -355,12 +355,12 @@ mod tests {
             assert!(decode::<3>(0, &body[..end]).is_err(), "cut at {end}");
         }
         let last = Piece { number: 9, next: None, entries: Run::default() };
-        let tree = Tree::from_pieces(vec![piece]).map(|_| ()).unwrap_err();
+        let tree = Tree::from_pieces(vec![piece], false).map(|_| ()).unwrap_err();
         assert!(tree.contains("missing"));
         let first: Piece<3> = Piece { number: 0, ..decode(0, body).unwrap() };
         let mut first = first;
         first.next = first.next.map(|(bound, _)| (bound, 1));
-        let tree = Tree::from_pieces(vec![first, Piece { number: 1, ..last }]).unwrap();
+        let tree = Tree::from_pieces(vec![first, Piece { number: 1, ..last }], false).unwrap();
         let mut stored = Vec::new();
         let walked: Result<(), ()> = tree.for_each_partition(|_, _, version| {
             let mut value = Vec::new();

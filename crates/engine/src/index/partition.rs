@@ -15,6 +15,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 
 use super::key::{Entry, Item, SortKey};
+use super::packed::Held;
 use super::run::Run;
 use super::tail::Tail;
 use crate::reclaim::EpochCell;
@@ -46,15 +47,28 @@ pub(super) struct Writing<const N: usize> {
     pub(super) stale: Option<Box<StaleEntries<N>>>,
     /// Entries of the tail.
     len: u32,
+    /// Entries of the tail when the partition was settled the last time.
+    settled: u16,
+    /// Number of times that it was settled since something was added.
+    idle: u16,
 }
 
 impl<const N: usize> Default for Writing<N> {
     fn default() -> Self {
-        Self { tail: None, end_high: 0, stale: None, len: 0 }
+        Self { tail: None, end_high: 0, stale: None, len: 0, settled: 0, idle: 0 }
     }
 }
 
 impl<const N: usize> Writing<N> {
+    /// Says that the partition is being settled; true once nothing was added to its tail for so
+    /// many times.
+    pub(super) fn settles_idle(&mut self, times: u16) -> bool {
+        let len = self.len as u16;
+        self.idle = if len == self.settled { self.idle.saturating_add(1) } else { 0 };
+        self.settled = len;
+        self.tail.is_some() && self.idle >= times
+    }
+
     pub(super) fn stale(&mut self) -> &mut StaleEntries<N> {
         self.stale.get_or_insert_default()
     }
@@ -66,7 +80,7 @@ pub(crate) struct Version<const N: usize> {
     pub(super) low: Entry<N>,
     /// Where the partition to the right begins, and its number.
     pub(crate) next: Option<(Entry<N>, u32)>,
-    pub(super) run: Arc<Run<N>>,
+    pub(super) run: Held<N>,
     pub(super) tail: Option<Arc<Tail<N>>>,
 }
 
@@ -81,8 +95,8 @@ impl<const N: usize> Version<N> {
     /// Every entry, sorted.
     pub(crate) fn entries(&self) -> Run<N> {
         match &self.tail {
-            None => Run::clone(&self.run),
-            Some(tail) => self.run.merged(&tail.sorted(), &[]),
+            None => self.run.run().into_owned(),
+            Some(tail) => self.run.run().merged(&tail.sorted(), &[]),
         }
     }
 }

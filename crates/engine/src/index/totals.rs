@@ -95,6 +95,13 @@ impl Totals {
         }
     }
 
+    /// Documents that were counted last, of all fields, about.
+    pub(crate) fn documents(&self) -> u64 {
+        let state = self.0.lock();
+        let counted = state.counted.iter().flat_map(|(_, counted)| counted);
+        counted.map(|(documents, _)| (*documents).max(0) as u64).sum()
+    }
+
     /// Forgets notes of commits that every reader sees.
     pub(crate) fn settle(&self, watermark: u64) {
         let mut state = self.0.lock();

@@ -28,6 +28,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use super::directory::Directory;
 use super::key::{Entry, Item, SortKey};
+use super::packed::Held;
 use super::partition::{Partition, Stale, Writing};
 use super::run::Run;
 use super::tail::Tail;
@@ -47,6 +48,10 @@ const RUN_MAX: usize = if cfg!(feature = "shuttle") { 6 } else { 256 };
 pub(crate) const RUN_CUT: usize = if cfg!(feature = "shuttle") { 4 } else { 192 };
 /// Stale entries that are looked at again only once this many have come.
 const STALE_MIN: usize = if cfg!(feature = "shuttle") { 2 } else { 64 };
+
+/// A tail that nothing was added to is packed with its run when it is settled for this many times:
+/// it takes as much memory as two hundred packed entries.
+const IDLE_SETTLES: u16 = 32;
 
 /// What a tree asks about its entries when it makes room.
 pub(crate) trait Upkeep<const N: usize> {
@@ -72,6 +77,8 @@ pub(crate) struct Tree<const N: usize> {
     count: AtomicU32,
     /// Held while partitions are added.
     growing: Mutex<()>,
+    /// True if runs are packed.
+    packs: bool,
 }
 
 /// One contiguous piece of a tree, as stored.
@@ -86,15 +93,18 @@ pub(crate) struct Piece<const N: usize> {
 impl<const N: usize> Tree<N> {
     const LOWEST: Entry<N> = (SortKey::MIN, [0; N]);
 
-    pub(crate) fn new() -> Self {
+    /// A tree without entries, whose runs are packed or not.
+    pub(crate) fn new(packs: bool) -> Self {
         let tree = Self {
             directory: EpochCell::default(),
             partitions: GrowArray::default(),
             count: AtomicU32::new(1),
             growing: Mutex::new(()),
+            packs,
         };
         let guard = &epoch::pin();
-        let whole = Version { low: Self::LOWEST, next: None, run: Arc::default(), tail: None };
+        let run = Held::new(Run::default(), packs);
+        let whole = Version { low: Self::LOWEST, next: None, run, tail: None };
         let first = tree.partitions.get_or_grow(0);
         first.put(&mut lock(&first.writing), whole, guard);
         tree.directory.put(Directory::new(&[(Self::LOWEST, 0)]), guard);
@@ -144,7 +154,7 @@ impl<const N: usize> Tree<N> {
     pub(crate) fn for_key(&self, key: &SortKey, guard: &Guard, mut f: impl FnMut(Item<N>)) {
         let (_, mut version) = self.locate(key, &[0; N], guard);
         loop {
-            let run = &version.run;
+            let run = version.run.run();
             for i in (run.lower(key, &[0; N])..run.len()).take_while(|i| run.has_key(*i, key)) {
                 f(run.item(i));
             }
@@ -315,7 +325,7 @@ impl<const N: usize> Tree<N> {
             return self.fold(number, writing, &more, true, upkeep, guard);
         }
         let old = self.version(number, guard);
-        let (low, next, run) = (old.low.clone(), old.next.clone(), Arc::clone(&old.run));
+        let (low, next, run) = (old.low.clone(), old.next.clone(), old.run.clone());
         let tail = Some(Arc::new(Tail::new()));
         partition.put(writing, Version { low, next, run, tail }, guard);
         partition.push(writing, key, item);
@@ -379,8 +389,13 @@ impl<const N: usize> Tree<N> {
         for number in 0..self.count.load(Ordering::Acquire) {
             let Some(partition) = self.partitions.get(number) else { return };
             let mut writing = lock(&partition.writing);
-            if writing.stale.is_some() && partition.version.get(guard).is_some() {
+            let Some(old) = partition.version.get(guard) else { continue };
+            if writing.stale.is_some() {
                 self.fold(number, &mut writing, &[], false, upkeep, guard);
+            } else if self.packs && writing.settles_idle(IDLE_SETTLES) {
+                let (low, next) = (old.low.clone(), old.next.clone());
+                let run = Held::new(old.entries(), true);
+                partition.put(&mut writing, Version { low, next, run, tail: None }, guard);
             }
         }
     }
@@ -400,7 +415,7 @@ impl<const N: usize> Tree<N> {
             gone.iter().for_each(|(key, item)| upkeep.dropped(key, item));
             partition.wrote(upkeep.last_ts() + 1);
             let (low, next) = (old.low.clone(), old.next.clone());
-            let run = Arc::new(Run::from(&kept[..]));
+            let run = Held::new(Run::from(&kept[..]), self.packs);
             partition.put(&mut writing, Version { low, next, run, tail: None }, guard);
         }
     }
@@ -458,27 +473,29 @@ impl<const N: usize> Tree<N> {
         if !dropped.is_empty() {
             added = added.merged(&Run::default(), &dropped);
         }
-        let last = old.run.len().checked_sub(1).map(|i| old.run.get(i));
+        let run = old.run.run();
+        let held = |run| Held::new(run, self.packs);
+        let last = run.len().checked_sub(1).map(|i| run.get(i));
         let appends = last.is_some_and(|last| added.len() > 0 && last < added.get(0));
         let tail = || expects_more.then(|| Arc::new(Tail::new()));
         if appends
             && dropped.is_empty()
             && old.next.is_none()
-            && old.run.len() >= RUN_CUT
+            && run.len() >= RUN_CUT
             && added.len() <= RUN_CUT
         {
             // Keys that only grow fill their runs and never copy them.
-            let parts = vec![(Arc::clone(&old.run), None), (Arc::new(added), tail())];
+            let parts = vec![(old.run.clone(), None), (held(added), tail())];
             self.replace(number, old, writing, parts, upkeep, guard);
             return;
         }
-        let whole = old.run.merged(&added, &dropped);
+        let whole = run.merged(&added, &dropped);
         let parts = if whole.len() <= RUN_MAX {
-            vec![(Arc::new(whole), tail())]
+            vec![(held(whole), tail())]
         } else {
             let pieces = whole.len().div_ceil(RUN_CUT);
             let cut = |i: usize| whole.len() * i / pieces;
-            let part = |i: usize| Arc::new(whole.slice(cut(i)..cut(i + 1)));
+            let part = |i: usize| held(whole.slice(cut(i)..cut(i + 1)));
             (0..pieces).map(|i| (part(i), tail())).collect()
         };
         self.replace(number, old, writing, parts, upkeep, guard);
@@ -490,7 +507,7 @@ impl<const N: usize> Tree<N> {
         number: u32,
         old: &Version<N>,
         writing: &mut Writing<N>,
-        parts: Vec<(Arc<Run<N>>, Option<Arc<Tail<N>>>)>,
+        parts: Vec<(Held<N>, Option<Arc<Tail<N>>>)>,
         upkeep: &dyn Upkeep<N>,
         guard: &Guard,
     ) {
@@ -510,7 +527,7 @@ impl<const N: usize> Tree<N> {
         let first = self.count.load(Ordering::Relaxed);
         let right: Vec<_> = parts.collect();
         let lows: Vec<(Entry<N>, u32)> =
-            right.iter().zip(first..).map(|((run, _), n)| (run.get(0), n)).collect();
+            right.iter().zip(first..).map(|((run, _), n)| (run.first(), n)).collect();
         let nexts: Vec<_> = lows[1..].iter().cloned().map(Some).chain([old.next.clone()]).collect();
         for (((run, tail), next), (low, n)) in right.into_iter().zip(nexts).zip(&lows).rev() {
             let new = self.partitions.get_or_grow(*n);
@@ -552,9 +569,9 @@ impl<const N: usize> Tree<N> {
         }
     }
 
-    /// A tree of stored pieces, in any order.
-    pub(crate) fn from_pieces(pieces: Vec<Piece<N>>) -> Result<Self, &'static str> {
-        let tree = Self::new();
+    /// A tree of stored pieces, in any order, whose runs are packed or not.
+    pub(crate) fn from_pieces(pieces: Vec<Piece<N>>, packs: bool) -> Result<Self, &'static str> {
+        let tree = Self::new(packs);
         let guard = &epoch::pin();
         let stored = pieces.len();
         let mut by_number: Vec<Option<Piece<N>>> = (0..stored).map(|_| None).collect();
@@ -577,7 +594,8 @@ impl<const N: usize> Tree<N> {
             }
             partitions.push((low.clone(), number));
             let link = next.clone();
-            let version = Version { low: low.clone(), next, run: Arc::new(entries), tail: None };
+            let run = Held::new(entries, packs);
+            let version = Version { low: low.clone(), next, run, tail: None };
             let partition = tree.partitions.get_or_grow(number);
             partition.put(&mut lock(&partition.writing), version, guard);
             match link {
@@ -643,7 +661,7 @@ fn for_each_within<const N: usize>(
     descending: bool,
     f: &mut impl FnMut(&SortKey, Item<N>) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let run = &version.run;
+    let run = version.run.run();
     let first = run.lower(from, &[0; N]);
     let end = to.map_or(run.len(), |to| run.lower(to, &[0; N]));
     let added = version.tail.as_ref().map_or(Run::default(), |tail| tail.sorted());

@@ -94,7 +94,7 @@ fn check(tree: &Tree<1>, expected: &BTreeSet<Entry<1>>) {
         Ok(())
     });
     walked.unwrap();
-    let again = Tree::from_pieces(pieces).unwrap();
+    let again = Tree::from_pieces(pieces, tree.packs).unwrap();
     assert!(all(&again, false).iter().eq(expected.iter()), "stored and read");
 }
 
@@ -123,8 +123,11 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn tree_matches_an_ordered_set(ops in proptest::collection::vec(op(), 1..14)) {
-        let (tree, upkeep) = (Tree::<1>::new(), Wanted::default());
+    fn tree_matches_an_ordered_set(
+        ops in proptest::collection::vec(op(), 1..14),
+        packs in any::<bool>(),
+    ) {
+        let (tree, upkeep) = (Tree::<1>::new(packs), Wanted::default());
         let mut expected: BTreeSet<Entry<1>> = BTreeSet::new();
         let mut ts = 0;
         for op in ops {
@@ -176,7 +179,7 @@ proptest! {
 
 #[test]
 fn ascending_keys_fill_their_partitions() {
-    let (tree, upkeep) = (Tree::<1>::new(), Wanted::default());
+    let (tree, upkeep) = (Tree::<1>::new(false), Wanted::default());
     for n in 0..20_000 {
         add_to(&tree, &key(n), [0], 1, &upkeep);
     }
@@ -199,12 +202,39 @@ fn what_was_never_said_to_be_stale_is_not_even_asked_about() {
             panic!("nothing is stale")
         }
     }
-    let tree = Tree::<1>::new();
+    let tree = Tree::<1>::new(false);
     for n in 0..5000 {
         add_to(&tree, &key(n * 7919 % 5000), [0], 1, &Strict);
     }
     tree.settle(&Strict);
     assert_eq!(all(&tree, false).len(), 5000);
+}
+
+#[test]
+fn tails_that_nothing_is_added_to_are_packed() {
+    for packs in [false, true] {
+        let (tree, upkeep) = (Tree::<1>::new(packs), Wanted::default());
+        let entries: BTreeSet<Entry<1>> = (0..5000).map(|n| (long(n), [n as u32])).collect();
+        entries.iter().for_each(|(key, item)| add_to(&tree, key, *item, 1, &upkeep));
+        let tails = || {
+            let mut tails = 0;
+            let walked: Result<(), ()> = tree.for_each_partition(|_, _, version| {
+                tails += usize::from(version.tail.is_some());
+                Ok(())
+            });
+            walked.map(|()| tails).unwrap()
+        };
+        let (before, bytes) = (tails(), tree.bytes(&epoch::pin()));
+        assert!(before > 0);
+        (0..=IDLE_SETTLES).for_each(|_| tree.settle(&upkeep));
+        assert_eq!(tails(), if packs { 0 } else { before });
+        assert_eq!(tree.bytes(&epoch::pin()) < bytes, packs);
+        check(&tree, &entries);
+        add_to(&tree, &long(7000), [1], 2, &upkeep);
+        (0..=IDLE_SETTLES / 2).for_each(|_| tree.settle(&upkeep));
+        assert!(tails() > 0, "it was used lately");
+        check(&tree, &entries.iter().cloned().chain([(long(7000), [1])]).collect());
+    }
 }
 
 #[test]
@@ -214,8 +244,9 @@ fn damaged_chains_are_refused() {
         keys.iter().for_each(|n| entries.push((key(*n), [0])));
         Piece { number, next: next.map(|(low, n)| ((key(low), [0]), n)), entries }
     };
-    let refused = |pieces: Vec<Piece<1>>| Tree::from_pieces(pieces).map(|_| ()).unwrap_err();
-    assert!(Tree::from_pieces(vec![piece(1, None, &[5]), piece(0, Some((5, 1)), &[1])]).is_ok());
+    let refused = |pieces: Vec<Piece<1>>| Tree::from_pieces(pieces, false).map(|_| ()).unwrap_err();
+    let both = || vec![piece(1, None, &[5]), piece(0, Some((5, 1)), &[1])];
+    assert!([false, true].into_iter().all(|packs| Tree::from_pieces(both(), packs).is_ok()));
     refused(Vec::new());
     refused(vec![piece(1, None, &[])]);
     refused(vec![piece(0, Some((5, 1)), &[1])]);
@@ -232,7 +263,7 @@ fn damaged_chains_are_refused() {
 fn readers_beside_writers_miss_nothing() {
     const WRITERS: i64 = 2;
     const EACH: i64 = 30_000;
-    let (tree, upkeep) = (&Tree::<1>::new(), &Wanted::default());
+    let (tree, upkeep) = (&Tree::<1>::new(false), &Wanted::default());
     let done: &[AtomicU64; WRITERS as usize] = &std::array::from_fn(|_| AtomicU64::new(0));
     let stop = &AtomicBool::new(false);
     // Scattered, and different for each writer.

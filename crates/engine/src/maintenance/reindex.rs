@@ -133,5 +133,5 @@ fn entries_of(
             return Ok(Err(what));
         }
     }
-    Ok(pieces.into_entries().map_err(str::to_owned))
+    Ok(pieces.into_entries(false).map_err(str::to_owned))
 }

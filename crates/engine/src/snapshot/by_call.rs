@@ -13,7 +13,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::update::ReadableIndex;
-use telar_graph::view::{IndexedObject, NearSearch, Nearest};
+use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema, SchemaRule,
@@ -179,6 +179,15 @@ macro_rules! reads_by_call {
                 f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
             ) -> Result<(), ReadError> {
                 self.reader().fulltext_entries(index, keys, f)
+            }
+
+            fn fulltext_postings(
+                &self,
+                index: IndexId,
+                beginning: &[u8],
+                go_on: &mut dyn FnMut() -> ControlFlow<()>,
+            ) -> Result<FulltextPostings, ReadError> {
+                self.reader().fulltext_postings(index, beginning, go_on)
             }
 
             fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {

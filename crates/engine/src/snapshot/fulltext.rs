@@ -1,15 +1,18 @@
 //! Entries and totals of full-text indexes at a snapshot.
 
 use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
 
 use smallvec::SmallVec;
-use telar_graph::view::IndexedObject;
+use telar_graph::postings::{Impact, Postings};
+use telar_graph::view::{FulltextPostings, IndexedObject};
 use telar_graph::{IndexId, IndexUnavailable};
-use telar_text::key;
+use telar_text::key::{self, Entry};
 
 use super::Reader;
 use crate::adjacency::vertex_id;
 use crate::index::key::SortKey;
+use crate::index::lists::ListsOf;
 use crate::index::read::KeyRange;
 use crate::index::totals::{self, Counted};
 use crate::index::{Index, IndexTarget};
@@ -72,6 +75,79 @@ impl Reader<'_> {
             f(&bytes, self.indexed_object(index, item))
         };
         self.fulltext_items(index, &key_range(keys), give)
+    }
+
+    /// The objects that have a term, for
+    /// [`View::fulltext_postings`](telar_graph::View::fulltext_postings).
+    pub(crate) fn fulltext_list(
+        &self,
+        id: IndexId,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<FulltextPostings, IndexUnavailable> {
+        let index = self.fulltext(id)?;
+        Ok(match index.definition.target {
+            IndexTarget::Vertices(_) => {
+                let object = |item: [u32; 3]| item[0];
+                let list = self.list_of(index, &index.lists.vertices, beginning, go_on, object)?;
+                FulltextPostings::Vertices(list)
+            }
+            IndexTarget::Edges(ty) => {
+                let source = self.source();
+                let object = |item| source.edge_id(ty, item);
+                let list = self.list_of(index, &index.lists.edges, beginning, go_on, object)?;
+                FulltextPostings::Edges(list)
+            }
+        })
+    }
+
+    /// The list of a term: one that is known, or read and, where later readers can use it, kept.
+    fn list_of<D: Copy + Ord>(
+        &self,
+        index: &Index,
+        lists: &ListsOf<D>,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+        object: impl Fn([u32; 3]) -> D,
+    ) -> Result<Arc<Postings<D>>, IndexUnavailable> {
+        let is_now = self.past.is_none() && index.is_loaded();
+        if is_now && let Some(list) = lists.get(beginning, self.read_ts, self.shared.watermark()) {
+            return Ok(list);
+        }
+        let begun = if is_now { lists.begin(beginning, self.read_ts) } else { None };
+        let read = self.read_list(index, beginning, go_on, object);
+        if let Some(begun) = begun {
+            let documents = index.totals.documents();
+            let whole = read.as_ref().ok().filter(|(is_whole, _)| *is_whole);
+            lists.end((beginning, begun), whole.map(|(_, list)| list), documents);
+        }
+        Ok(read?.1)
+    }
+
+    /// The list of a term as the tree has it, and whether it is whole.
+    fn read_list<D: Copy + Ord>(
+        &self,
+        index: &Index,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+        object: impl Fn([u32; 3]) -> D,
+    ) -> Result<(bool, Arc<Postings<D>>), IndexUnavailable> {
+        /// Postings between two questions whether to go on.
+        const STEP: usize = 1024;
+        let (from, to) = ([beginning, &[0]].concat(), [beginning, &[1]].concat());
+        let (mut postings, mut is_whole) = (Vec::new(), true);
+        self.fulltext_items(index, &key_range(&(&from[..]..&to[..])), &mut |key, item| {
+            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            if let Some(Entry::Posting { frequency, norm, .. }) = Entry::decode(&bytes) {
+                postings.push((object(item), Impact { frequency, norm }));
+            }
+            if postings.len().is_multiple_of(STEP) && go_on().is_break() {
+                is_whole = false;
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok((is_whole, Arc::new(Postings::new(postings))))
     }
 
     /// The object of an item.

@@ -3,7 +3,7 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use telar_graph::view::{IndexedObject, NearSearch, Nearest};
+use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Statistics, Value,
@@ -556,6 +556,16 @@ impl View for Reader<'_> {
     ) -> Result<(), ReadError> {
         self.fulltext_batch(index, &keys, f)?;
         self.checked(())
+    }
+
+    fn fulltext_postings(
+        &self,
+        index: IndexId,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<FulltextPostings, ReadError> {
+        let list = self.fulltext_list(index, beginning, go_on)?;
+        self.checked(list)
     }
 
     fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {

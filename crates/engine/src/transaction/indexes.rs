@@ -4,16 +4,17 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use telar_graph::view::{IndexedObject, NearSearch, Nearest};
+use telar_graph::postings::{Impact, Postings};
+use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
-use telar_text::key;
+use telar_text::key::{self, Entry as Posting};
 
 use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
 use crate::commit::maintenance::{edges_concerned, vertices_concerned};
 use crate::commit::write_set::{EdgeOp, Read, edge_key, edge_property_key, vertex_property_key};
 use crate::error::Error;
-use crate::index::key::{Entry, SortKey};
+use crate::index::key::{Entry, Item, SortKey};
 use crate::index::read::{IndexRead, KeyRange, TreeOf};
 use crate::index::source::Source;
 use crate::index::{Entries, Index, IndexTarget, Keys as OfThing, totals};
@@ -145,6 +146,37 @@ impl Transaction<'_> {
         }
         self.note_range(index, range);
         Ok(())
+    }
+
+    /// The objects that have a term, as this transaction sees it; remembers the read.
+    pub(super) fn fulltext_list(
+        &self,
+        id: IndexId,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<FulltextPostings, Error> {
+        let reader = self.reader();
+        let index = reader.fulltext(id)?;
+        let (from, to) = ([beginning, &[0]].concat(), [beginning, &[1]].concat());
+        let range = key_range(&(&from[..]..&to[..]));
+        let shown = reader.fulltext_list(id, beginning, go_on)?;
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        let list = match (index.definition.target, shown) {
+            (IndexTarget::Edges(ty), FulltextPostings::Edges(list)) => {
+                let own = self.own_edges(&mut own.edges, index, ty, &reader);
+                let source = Source::new(self.shared(), &reader.guard);
+                let object = |item: &[u32; 3]| source.edge_id(ty, *item);
+                FulltextPostings::Edges(changed(list, own, &range, object))
+            }
+            (_, FulltextPostings::Vertices(list)) => {
+                let own = self.own_vertices(&mut own.vertices, index, &reader);
+                FulltextPostings::Vertices(changed(list, own, &range, |[v]| *v))
+            }
+            (_, shown) => shown,
+        };
+        self.note_range(index, range);
+        Ok(list)
     }
 
     fn note_range(&self, index: &Index, range: KeyRange) {
@@ -298,6 +330,27 @@ impl Transaction<'_> {
         };
         own.of(index.id, all, concerns, key)
     }
+}
+
+/// A list of a snapshot with the own keys of a range in it, in place of those that were.
+fn changed<D: Copy + Ord, const N: usize>(
+    list: Arc<Postings<D>>,
+    own: &Keys<N>,
+    range: &KeyRange,
+    object: impl Fn(&Item<N>) -> D,
+) -> Arc<Postings<D>> {
+    if own.len() == 0 {
+        return list;
+    }
+    let mut changes: Vec<(D, Option<Impact>)> =
+        own.things().map(|(item, _)| (object(item), None)).collect();
+    for (key, item) in own.range(range) {
+        let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+        if let Some(Posting::Posting { frequency, norm, .. }) = Posting::decode(&bytes) {
+            changes.push((object(item), Some(Impact { frequency, norm })));
+        }
+    }
+    Arc::new(list.changed(changes))
 }
 
 #[cfg(test)]

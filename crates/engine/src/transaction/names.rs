@@ -201,6 +201,6 @@ impl Schema for Transaction<'_> {
     }
 
     fn schema_rules(&self) -> Vec<SchemaRule> {
-        self.indexes().into_iter().map(rule).collect()
+        self.outlines().into_iter().map(rule).collect()
     }
 }

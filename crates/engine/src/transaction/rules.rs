@@ -8,7 +8,9 @@ use telar_graph::{CommitTs, IndexId, IndexKind, IndexState};
 
 use super::{Committed, Transaction};
 use crate::error::{Error, Object};
-use crate::index::{self, ConstraintSpec, Definition, IndexInfo, IndexSpec, IndexTarget, List};
+use crate::index::{
+    self, ConstraintSpec, Definition, Index, IndexInfo, IndexSpec, IndexTarget, List,
+};
 use crate::schema::{PendingRules, build};
 use crate::shared::Shared;
 use crate::stop::Stop;
@@ -29,9 +31,14 @@ impl PendingRules {
     }
 
     /// What was there, without what is dropped, and then what is made.
-    fn over(&self, there: &List, shared: &Shared) -> Vec<IndexInfo> {
+    fn over(
+        &self,
+        there: &List,
+        shared: &Shared,
+        info: impl Fn(&Index) -> IndexInfo,
+    ) -> Vec<IndexInfo> {
         let kept = there.iter().filter(|index| !self.dropped.contains(&index.id));
-        let mut infos: Vec<IndexInfo> = kept.map(|index| index.info()).collect();
+        let mut infos: Vec<IndexInfo> = kept.map(|index| info(index)).collect();
         // The numbers they get if nobody is faster.
         let numbers = shared.indexes.numbers()..;
         infos.extend(numbers.zip(&self.made).map(|(number, definition)| IndexInfo {
@@ -105,8 +112,17 @@ impl Transaction<'_> {
     pub fn indexes(&self) -> Vec<IndexInfo> {
         let shared = self.shared();
         match &self.rules {
-            Some(pending) => pending.over(&shared.indexes.all(), shared),
+            Some(pending) => pending.over(&shared.indexes.all(), shared, Index::info),
             None => shared.indexes.infos(),
+        }
+    }
+
+    /// The list of [`indexes`](Self::indexes), without numbers of entries and bytes.
+    pub(super) fn outlines(&self) -> Vec<IndexInfo> {
+        let shared = self.shared();
+        match &self.rules {
+            Some(pending) => pending.over(&shared.indexes.all(), shared, Index::outline),
+            None => shared.indexes.outlines(),
         }
     }
 
@@ -118,7 +134,7 @@ impl Transaction<'_> {
     pub fn indexes_to_change(&mut self) -> Result<Vec<IndexInfo>, Error> {
         let there = self.look_at_rules()?;
         let pending = self.rules.as_ref().expect("INVARIANT: it has looked");
-        Ok(pending.over(&there, self.shared()))
+        Ok(pending.over(&there, self.shared(), Index::info))
     }
 
     /// Whether it makes or drops indexes or constraints.

@@ -15,7 +15,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use telar_graph::name::NameKind;
-use telar_graph::view::{IndexedObject, NearSearch, Nearest};
+use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, IndexId,
     IndexRange, IndexUnavailable, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run,
@@ -554,6 +554,15 @@ impl View for Transaction<'_> {
         f: &mut dyn FnMut(&[u8], IndexedObject) -> ControlFlow<()>,
     ) -> Result<(), ReadError> {
         self.fulltext_batch(index, &keys, f).map_err(failed)
+    }
+
+    fn fulltext_postings(
+        &self,
+        index: IndexId,
+        beginning: &[u8],
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<FulltextPostings, ReadError> {
+        self.fulltext_list(index, beginning, go_on).map_err(failed)
     }
 
     fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {

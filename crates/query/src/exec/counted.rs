@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use telar_graph::update::{IndexedObjects, ReadableIndex, UpdateError};
-use telar_graph::view::{IndexedObject, NearSearch, Nearest};
+use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{
     Column, CommitTs, Counts, Direction, EdgeId, EdgeTypeId, Estimates, Expansion, Graph, IndexId,
     IndexOptions, IndexRange, LabelId, Lists, Partitions, PropertyKeyId, ReadError, Run, Schema,
@@ -221,6 +221,21 @@ macro_rules! counted {
                 });
                 add(self.hits, entries);
                 read
+            }
+
+            fn fulltext_postings(
+                &self,
+                index: IndexId,
+                beginning: &[u8],
+                go_on: &mut dyn FnMut() -> ControlFlow<()>,
+            ) -> Result<FulltextPostings, ReadError> {
+                let found = self.graph.fulltext_postings(index, beginning, go_on)?;
+                let found_len = match &found {
+                    FulltextPostings::Vertices(list) => list.len(),
+                    FulltextPostings::Edges(list) => list.len(),
+                };
+                add(self.hits, found_len);
+                Ok(found)
             }
 
             fn fulltext_totals(&self, index: IndexId) -> Result<Vec<(u64, u64)>, ReadError> {

@@ -5,18 +5,21 @@
 //! transaction), the objects are read instead, and the same is found.
 
 use std::collections::BTreeMap;
+use std::hash::Hash;
 use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
+use telar_graph::postings::{Impact, Postings};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::heap_bytes_of;
-use telar_graph::view::IndexedObject;
+use telar_graph::view::{FulltextPostings, IndexedObject};
 use telar_graph::{
-    Column, EdgeTypeId, IndexKind, LabelId, PropertyKeyId, ReadError, SchemaRule, Value,
+    Column, EdgeId, EdgeTypeId, IndexKind, IndexUnavailable, LabelId, PropertyKeyId, ReadError,
+    SchemaRule, Value, VertexId,
 };
 use telar_text::key::{self, Entry};
 use telar_text::score::Totals;
-use telar_text::search::{self, Failure, Source};
+use telar_text::search::{self, Failure, List, Source};
 use telar_text::{Analyzer, query};
 
 use super::index_query::{self, Hits};
@@ -191,41 +194,144 @@ impl Procedure for QueryIndex {
             parts[0].options.as_ref().and_then(|o| Analyzer::named(&o.fulltext()?.analyzer));
         let indexed = indexed.unwrap_or_default();
         let analyzer = options.analyzer.unwrap_or(indexed);
-        let mut read = Read { call, parts: &parts, indexed, scanned: None, since: 0 };
-        read.prepare()?;
         let most = options.limit.map_or(usize::MAX, |limit| limit.saturating_add(options.skip));
-        let found = search::search(&mut read, &fields, analyzer, &clause, most);
+        let asked = Asked { parts: &parts, fields: &fields, indexed, analyzer, clause, most };
+        let found = match self.nodes {
+            true => asked.search::<u32>(call)?,
+            false => asked.search::<EdgeId>(call)?,
+        };
         let mut hits = match found {
             Ok(hits) => hits,
-            Err(Failure::Source(error)) => return Err(error),
-            Err(Failure::Query(why)) => return self.fails(&why),
+            Err(why) => return self.fails(&why),
         };
         hits.drain(..options.skip.min(hits.len()));
         Ok(Box::new(Hits::new(hits)))
     }
 }
 
+/// A search: the index, and what is looked for in it.
+struct Asked<'a> {
+    parts: &'a [SchemaRule],
+    /// Names of the properties.
+    fields: &'a [&'a str],
+    /// The analyzer of the index.
+    indexed: Analyzer,
+    /// That of the query.
+    analyzer: Analyzer,
+    clause: query::Clause,
+    most: usize,
+}
+
+impl Asked<'_> {
+    /// The best hits; or why the query has none.
+    fn search<O: Object>(
+        &self,
+        call: &CallContext<'_>,
+    ) -> Result<Result<Vec<(IndexedObject, f32)>, String>, QueryError> {
+        let (parts, indexed) = (self.parts, self.indexed);
+        let mut read = Read::<O> { call, parts, indexed, scanned: None, since: 0 };
+        read.prepare()?;
+        match search::search(&mut read, self.fields, self.analyzer, &self.clause, self.most) {
+            Ok(hits) => Ok(Ok(hits.into_iter().map(|(id, score)| (id.indexed(), score)).collect())),
+            Err(Failure::Source(error)) => Err(error),
+            Err(Failure::Query(why)) => Ok(Err(why)),
+        }
+    }
+}
+
+/// Object of an index as lists have it.
+trait Object: Copy + Ord + Hash {
+    /// `None` if the object is of the other kind, or its number larger than those of any graph
+    /// with an index.
+    fn of(object: IndexedObject) -> Option<Self>;
+    fn indexed(self) -> IndexedObject;
+    /// The list, if it is one of these objects.
+    fn list(postings: FulltextPostings) -> Option<Arc<Postings<Self>>>;
+}
+
+impl Object for u32 {
+    fn of(object: IndexedObject) -> Option<Self> {
+        match object {
+            IndexedObject::Vertex(vertex) => vertex.get().try_into().ok(),
+            IndexedObject::Edge(_) => None,
+        }
+    }
+
+    fn indexed(self) -> IndexedObject {
+        IndexedObject::Vertex(VertexId::from_raw(self.into()))
+    }
+
+    fn list(postings: FulltextPostings) -> Option<Arc<Postings<Self>>> {
+        if let FulltextPostings::Vertices(list) = postings { Some(list) } else { None }
+    }
+}
+
+impl Object for EdgeId {
+    fn of(object: IndexedObject) -> Option<Self> {
+        if let IndexedObject::Edge(edge) = object { Some(edge) } else { None }
+    }
+
+    fn indexed(self) -> IndexedObject {
+        IndexedObject::Edge(self)
+    }
+
+    fn list(postings: FulltextPostings) -> Option<Arc<Postings<Self>>> {
+        if let FulltextPostings::Edges(list) = postings { Some(list) } else { None }
+    }
+}
+
+/// Objects that have a term.
+struct Found<O>(Arc<Postings<O>>);
+
+impl<O: Object> List for Found<O> {
+    type Object = O;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn blocks(&self) -> usize {
+        self.0.blocks().len()
+    }
+
+    fn objects(&self, block: usize) -> &[O] {
+        self.0.blocks()[block].objects()
+    }
+
+    fn places(&self, block: usize) -> &[u8] {
+        self.0.blocks()[block].places()
+    }
+
+    fn impacts(&self, block: usize) -> impl Iterator<Item = (u32, u8)> {
+        self.0.blocks()[block].impacts().iter().map(|impact| (impact.frequency, impact.norm))
+    }
+
+    fn best(&self, block: usize) -> impl Iterator<Item = (u32, u8)> {
+        self.0.blocks()[block].best().iter().map(|impact| (impact.frequency, impact.norm))
+    }
+}
+
 /// Keys with their objects, of indexes that cannot be read.
-type Scanned = BTreeMap<Vec<u8>, Vec<IndexedObject>>;
+type Scanned<O> = BTreeMap<Vec<u8>, Vec<O>>;
 
 /// An index at the statement's snapshot.
-struct Read<'c, 's> {
+struct Read<'c, 's, O> {
     call: &'c CallContext<'s>,
     parts: &'c [SchemaRule],
     /// The analyzer of the index.
     indexed: Analyzer,
     /// Made when it turns out that a part cannot be read.
-    scanned: Option<Scanned>,
+    scanned: Option<Scanned<O>>,
     /// Entries since the last look whether to go on.
     since: u32,
 }
 
-impl Read<'_, '_> {
+impl<O: Object> Read<'_, '_, O> {
     /// Entries of all parts in the index itself.
     fn indexed_entries(
         &mut self,
         (from, to): (&[u8], &[u8]),
-        f: &mut dyn FnMut(Entry<'_>, IndexedObject),
+        f: &mut dyn FnMut(Entry<'_>, O),
     ) -> Result<Result<(), ReadError>, QueryError> {
         let (call, since) = (self.call, &mut self.since);
         for part in self.parts {
@@ -236,7 +342,7 @@ impl Read<'_, '_> {
                     *since = 0;
                     stopped = call.check();
                 }
-                if let Some(entry) = Entry::decode(key) {
+                if let Some((entry, object)) = Entry::decode(key).zip(O::of(object)) {
                     f(entry, object);
                 }
                 match stopped {
@@ -253,7 +359,7 @@ impl Read<'_, '_> {
     }
 
     /// The keys of all objects of the index, made of their properties.
-    fn scan(&self) -> Result<Scanned, QueryError> {
+    fn scan(&self) -> Result<Scanned<O>, QueryError> {
         let mut scanned = Scanned::new();
         let mut seen = Vec::new();
         for part in self.parts {
@@ -273,7 +379,7 @@ impl Read<'_, '_> {
         label: LabelId,
         except: &[LabelId],
         part: &SchemaRule,
-        scanned: &mut Scanned,
+        scanned: &mut Scanned<O>,
     ) -> Result<(), QueryError> {
         let graph = self.call.graph();
         let mut has = Vec::new();
@@ -300,7 +406,7 @@ impl Read<'_, '_> {
         &self,
         ty: EdgeTypeId,
         part: &SchemaRule,
-        scanned: &mut Scanned,
+        scanned: &mut Scanned<O>,
     ) -> Result<(), QueryError> {
         for_each_edges(self.call, ty, |edges| {
             for (field, property) in part.properties.iter().enumerate() {
@@ -320,9 +426,13 @@ impl Read<'_, '_> {
         field: u8,
         value: &Value,
         object: IndexedObject,
-        scanned: &mut Scanned,
+        scanned: &mut Scanned<O>,
     ) -> Result<(), QueryError> {
         let Some(texts) = texts_of(value) else { return Ok(()) };
+        let object = O::of(object).ok_or_else(|| {
+            let number = ReadError::storage("a vertex has a number above those of an index");
+            QueryError::from(number)
+        })?;
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         key::for_each_key(self.indexed, field, &texts, |key| {
             scanned.entry(key.to_vec()).or_default().push(object);
@@ -344,14 +454,15 @@ fn texts_of(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-impl Source for Read<'_, '_> {
-    type Id = IndexedObject;
+impl<O: Object> Source for Read<'_, '_, O> {
+    type Id = O;
+    type List = Found<O>;
     type Error = QueryError;
 
     fn entries(
         &mut self,
         (from, to): (&[u8], &[u8]),
-        f: &mut dyn FnMut(Entry<'_>, IndexedObject),
+        f: &mut dyn FnMut(Entry<'_>, O),
     ) -> Result<(), QueryError> {
         if let Some(scanned) = &self.scanned {
             let range = (Bound::Included(from.to_vec()), Bound::Excluded(to.to_vec()));
@@ -366,6 +477,36 @@ impl Source for Read<'_, '_> {
             Ok(()) => Ok(()),
             Err(error) => Err(error.into()),
         }
+    }
+
+    fn lists(&mut self, field: u8, term: &str) -> Result<Vec<Found<O>>, QueryError> {
+        let (from, to) = key::term(field, term);
+        if self.scanned.is_some() {
+            let mut postings = Vec::new();
+            self.entries((&from, &to), &mut |entry, object| {
+                if let Entry::Posting { frequency, norm, .. } = entry {
+                    postings.push((object, Impact { frequency, norm }));
+                }
+            })?;
+            return Ok(vec![Found(Arc::new(Postings::new(postings)))]);
+        }
+        let call = self.call;
+        let beginning = from.strip_suffix(&[0]).unwrap_or(&from);
+        let mut lists = Vec::with_capacity(self.parts.len());
+        for part in self.parts {
+            let mut stopped = Ok(());
+            let read = call.graph().fulltext_postings(part.id, beginning, &mut || {
+                stopped = call.check();
+                match stopped {
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
+                }
+            });
+            stopped?;
+            let list = O::list(read?).ok_or(ReadError::Index(IndexUnavailable::WrongKind(part.id)));
+            lists.push(Found(list?));
+        }
+        Ok(lists)
     }
 
     fn totals(&mut self) -> Result<Vec<Totals>, QueryError> {
@@ -392,11 +533,11 @@ impl Source for Read<'_, '_> {
         Ok(totals)
     }
 
-    fn texts(&mut self, id: IndexedObject, field: u8) -> Result<Vec<String>, QueryError> {
+    fn texts(&mut self, id: O, field: u8) -> Result<Vec<String>, QueryError> {
         let property = self.parts[0].properties[usize::from(field)];
         let graph = self.call.graph();
         let mut values = Column::default();
-        match id {
+        match id.indexed() {
             IndexedObject::Vertex(vertex) => {
                 graph.vertex_properties(&[vertex], property, &mut values)?;
             }
@@ -411,7 +552,7 @@ impl Source for Read<'_, '_> {
     }
 }
 
-impl Read<'_, '_> {
+impl<O: Object> Read<'_, '_, O> {
     /// Reads the objects if a part cannot be read.
     fn prepare(&mut self) -> Result<(), QueryError> {
         for part in self.parts {

@@ -1,36 +1,70 @@
 //! Hits of a query, with their scores.
 //!
 //! ```text
-//!  clause ─► terms of each field ─► postings of the snapshot ─► hits of the clause      terms.rs
+//!  sum of terms ─► lists of the snapshot ─► the best, without a look at most others     top.rs
+//!  clause ─► terms of each field ─► lists or postings ─► hits of the clause             terms.rs
 //!  phrase ─► objects with all terms ─► their texts, analyzed ─► moves                   phrase.rs
 //!  Boolean ─► hits of its clauses, put together                                         mod.rs
 //! ```
 //!
-//! Nothing is estimated: the number of documents with a term is counted in the postings that hold
-//! at the snapshot. *Cost*: all postings of the terms of a query; of a phrase also the texts of the
-//! objects that have all of its words.
+//! Nothing is estimated: the number of documents with a term is the length of its list at the
+//! snapshot. Hits of a clause are sorted by object. *Cost*: of a sum of terms, what `top.rs` says;
+//! else all postings of the terms of a query; of a phrase also the texts of the objects that have
+//! all of its words.
 
 mod pattern;
 mod phrase;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod top;
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::hash::Hash;
 
 use crate::analyzer::Analyzer;
 use crate::key::Entry;
 use crate::query::{Clause, Node, Occur};
-use crate::score::Totals;
+use crate::score::{Scorer, Totals, idf};
 
-/// Bytes of a hit, with its share of a table that is half full.
+/// Bytes of a hit, with those of a copy that is being sorted or put together with others.
 const HIT_BYTES: usize = 32;
+
+/// Objects that have a term, ascending, in blocks of 256 at most.
+pub trait List {
+    /// Object of the index.
+    type Object: Copy + Eq + Hash + Ord;
+
+    /// Number of objects.
+    fn len(&self) -> usize;
+
+    /// True if no object has the term.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Number of blocks.
+    fn blocks(&self) -> usize;
+
+    /// Objects of a block, which are one or more.
+    fn objects(&self, block: usize) -> &[Self::Object];
+
+    /// For each object of a block, the number of its impact.
+    fn places(&self, block: usize) -> &[u8];
+
+    /// Impacts of a block: frequency and norm.
+    fn impacts(&self, block: usize) -> impl Iterator<Item = (u32, u8)>;
+
+    /// Impacts of a block of which one has its best score, whatever the statistics are.
+    fn best(&self, block: usize) -> impl Iterator<Item = (u32, u8)>;
+}
 
 /// An index at a snapshot.
 pub trait Source {
     /// Object of the index.
     type Id: Copy + Eq + Hash + Ord;
+    /// Objects that have a term.
+    type List: List<Object = Self::Id>;
     /// Why it cannot be read.
     type Error;
 
@@ -43,6 +77,13 @@ pub trait Source {
         keys: (&[u8], &[u8]),
         f: &mut dyn FnMut(Entry<'_>, Self::Id),
     ) -> Result<(), Self::Error>;
+
+    /// The objects that have a term in a field: a list for each part of the index, always as many.
+    /// No object is in two of them.
+    ///
+    /// # Errors
+    /// If they cannot be read, or the search is to end.
+    fn lists(&mut self, field: u8, term: &str) -> Result<Vec<Self::List>, Self::Error>;
 
     /// Documents and terms of each field.
     ///
@@ -78,8 +119,8 @@ impl<E> From<E> for Failure<E> {
     }
 }
 
-/// Hits with their scores.
-type Hits<I> = HashMap<I, f32>;
+/// Hits with their scores, sorted, of each object one.
+type Hits<I> = Vec<(I, f64)>;
 
 /// Hits with their scores, in order.
 pub type Ranked<I> = Vec<(I, f32)>;
@@ -107,18 +148,34 @@ pub fn search<S: Source>(
     most: usize,
 ) -> Result<Ranked<S::Id>, Failure<S::Error>> {
     let mut search = Search { source, fields, analyzer, totals: None };
-    let hits = search.hits(query)?.unwrap_or_default();
-    search.source.check(hits.len() * HIT_BYTES)?;
-    let mut hits: Vec<_> = hits.into_iter().collect();
-    let order = |a: &(S::Id, f32), b: &(S::Id, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    let mut terms = Vec::new();
+    let mut hits = if search.is_sum(query, 1.0, &mut terms) {
+        search.best(&terms, most)?
+    } else {
+        let hits = search.hits(query)?.unwrap_or_default();
+        search.source.check(hits.len() * HIT_BYTES)?;
+        hits.into_iter().map(|(id, score)| (id, score as f32)).collect()
+    };
     if most < hits.len() {
         if most > 0 {
-            hits.select_nth_unstable_by(most - 1, order);
+            hits.select_nth_unstable_by(most - 1, rank);
         }
         hits.truncate(most);
     }
-    hits.sort_unstable_by(order);
+    hits.sort_unstable_by(rank);
     Ok(hits)
+}
+
+/// The order of hits: the best first; of equals the one with the smaller number.
+fn rank<I: Ord>(a: &(I, f32), b: &(I, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
+}
+
+/// A term in a field, and what its scores are multiplied by.
+struct Term {
+    field: u8,
+    text: String,
+    boost: f32,
 }
 
 impl<S: Source> Search<'_, S> {
@@ -131,21 +188,68 @@ impl<S: Source> Search<'_, S> {
         };
         Ok(found.map(|mut hits| {
             if clause.boost != 1.0 {
-                hits.values_mut().for_each(|score| *score *= clause.boost);
+                hits.iter_mut().for_each(|(_, score)| *score *= f64::from(clause.boost));
             }
             hits
         }))
     }
 
-    /// The sum of a clause over the field that it names, or all.
-    fn in_fields(&mut self, node: &Node, field: Option<&str>) -> Found<S> {
-        let fields: Vec<u8> = match field {
+    /// True if the hits of a clause are those of terms, and scores their sums; appends the terms.
+    fn is_sum(&self, clause: &Clause, boost: f32, terms: &mut Vec<Term>) -> bool {
+        let boost = boost * clause.boost;
+        match &clause.node {
+            Node::Words(text) => {
+                for field in self.fields_of(clause.field.as_deref()) {
+                    let tokens = self.analyzer.tokens(&[text]).into_iter();
+                    terms.extend(tokens.map(|token| Term { field, text: token.term, boost }));
+                }
+                true
+            }
+            Node::Boolean(clauses) => clauses.iter().all(|(occur, clause)| {
+                matches!(occur, Occur::Should) && self.is_sum(clause, boost, terms)
+            }),
+            _ => false,
+        }
+    }
+
+    /// The best documents of a sum of terms, so many at most, in no order.
+    fn best(&mut self, terms: &[Term], most: usize) -> Result<Ranked<S::Id>, Failure<S::Error>> {
+        let mut lists: Vec<Vec<S::List>> = Vec::with_capacity(terms.len());
+        let mut scorers = Vec::with_capacity(terms.len());
+        for term in terms {
+            let of_parts = self.source.lists(term.field, &term.text)?;
+            let totals = self.totals_of(term.field)?;
+            let with_term: usize = of_parts.iter().map(List::len).sum();
+            scorers.push(Scorer::new(totals, idf(totals.documents, with_term as u64), term.boost));
+            lists.push(of_parts);
+        }
+        let parts = lists.iter().map(Vec::len).min().unwrap_or(0);
+        let (mut found, source) = (Vec::new(), &mut *self.source);
+        for part in 0..parts {
+            let of_part = lists.iter().map(|of_parts| &of_parts[part]);
+            let of_part: Vec<(&S::List, &Scorer)> = of_part.zip(&scorers).collect();
+            let before = found.len();
+            let check = &mut |held: usize| source.check((before + held) * HIT_BYTES);
+            found.append(&mut top::top(&of_part, most, check)?);
+        }
+        source.check(found.len() * HIT_BYTES)?;
+        Ok(found)
+    }
+
+    /// Numbers of the field with a name, or of all.
+    fn fields_of(&self, field: Option<&str>) -> Vec<u8> {
+        match field {
             None => (0..self.fields.len() as u8).collect(),
             Some(name) => {
                 let at = self.fields.iter().position(|field| *field == name);
                 at.map(|at| at as u8).into_iter().collect()
             }
-        };
+        }
+    }
+
+    /// The sum of a clause over the field that it names, or all.
+    fn in_fields(&mut self, node: &Node, field: Option<&str>) -> Found<S> {
+        let fields = self.fields_of(field);
         let mut sum: Option<Hits<S::Id>> = None;
         for field in &fields {
             let Some(hits) = self.in_field(node, *field)? else { continue };
@@ -153,7 +257,7 @@ impl<S: Source> Search<'_, S> {
                 None => sum = Some(hits),
                 Some(sum) => add(sum, hits),
             }
-            self.source.check(sum.as_ref().map_or(0, HashMap::len) * HIT_BYTES)?;
+            self.source.check(sum.as_ref().map_or(0, Vec::len) * HIT_BYTES)?;
         }
         // No document has a field that the index lacks.
         if fields.is_empty() { Ok(Some(Hits::new())) } else { Ok(sum) }
@@ -183,11 +287,11 @@ impl<S: Source> Search<'_, S> {
         for field in 0..self.fields.len() as u8 {
             let (from, to) = crate::key::lengths(field);
             self.source.entries((&from, &to), &mut |_, id| {
-                hits.insert(id, 1.0);
+                hits.push((id, 1.0));
             })?;
             self.source.check(hits.len() * HIT_BYTES)?;
         }
-        Ok(hits)
+        Ok(once(hits))
     }
 
     fn boolean(&mut self, clauses: &[(Occur, Clause)]) -> Found<S> {
@@ -207,7 +311,7 @@ impl<S: Source> Search<'_, S> {
                 },
                 Occur::MustNot => not.push(hits),
             }
-            let held = must.iter().chain(&should).chain(&not).map(HashMap::len).sum::<usize>();
+            let held = must.iter().chain(&should).chain(&not).map(Vec::len).sum::<usize>();
             self.source.check(held * HIT_BYTES)?;
         }
         if is_empty {
@@ -215,14 +319,17 @@ impl<S: Source> Search<'_, S> {
         }
         let mut hits = match (must, should) {
             (Some(mut must), should) => {
-                for (id, score) in &mut must {
-                    *score += should.as_ref().and_then(|s| s.get(id)).copied().unwrap_or(0.0);
-                }
+                let should = should.unwrap_or_default();
+                let mut others = Others(&should);
+                must.iter_mut().for_each(|(id, score)| *score += others.get(*id).unwrap_or(0.0));
                 must
             }
             (None, should) => should.unwrap_or_default(),
         };
-        hits.retain(|id, _| !not.iter().any(|not| not.contains_key(id)));
+        for not in &not {
+            let mut others = Others(not);
+            hits.retain(|(id, _)| others.get(*id).is_none());
+        }
         Ok(Some(hits))
     }
 
@@ -235,18 +342,56 @@ impl<S: Source> Search<'_, S> {
     }
 }
 
-fn add<I: Eq + Hash>(sum: &mut Hits<I>, hits: Hits<I>) {
-    for (id, score) in hits {
-        *sum.entry(id).or_insert(0.0) += score;
-    }
+/// Hits in any order as sorted ones, of each object the sum.
+fn summed<I: Copy + Ord>(mut hits: Vec<(I, f64)>) -> Hits<I> {
+    // Those of a list are in order, mostly: to sort them is to merge.
+    hits.sort_by_key(|(id, _)| *id);
+    hits.dedup_by(|next, sum| {
+        let is_same = next.0 == sum.0;
+        if is_same {
+            sum.1 += next.1;
+        }
+        is_same
+    });
+    hits
 }
 
-fn intersect<I: Eq + Hash>(of: &mut Hits<I>, hits: &Hits<I>) {
-    of.retain(|id, score| match hits.get(id) {
+/// Hits in any order as sorted ones, of each object the first.
+fn once<I: Copy + Ord>(mut hits: Vec<(I, f64)>) -> Hits<I> {
+    hits.sort_by_key(|(id, _)| *id);
+    hits.dedup_by_key(|(id, _)| *id);
+    hits
+}
+
+fn add<I: Copy + Ord>(sum: &mut Hits<I>, mut hits: Hits<I>) {
+    sum.append(&mut hits);
+    *sum = summed(std::mem::take(sum));
+}
+
+fn intersect<I: Copy + Ord>(of: &mut Hits<I>, hits: &Hits<I>) {
+    let mut others = Others(hits);
+    of.retain_mut(|(id, score)| match others.get(*id) {
         Some(more) => {
             *score += more;
             true
         }
         None => false,
     });
+}
+
+/// Hits that are asked for in ascending order.
+struct Others<'h, I, T = f64>(&'h [(I, T)]);
+
+impl<I: Copy + Ord, T: Copy> Others<'_, I, T> {
+    /// What there is of an object that is not below the last one that was asked for.
+    fn get(&mut self, id: I) -> Option<T> {
+        // Galloping: of a short list, a long one is hardly looked at.
+        let mut step = 1;
+        while self.0.get(step).is_some_and(|(other, _)| *other < id) {
+            step *= 2;
+        }
+        let near = &self.0[..self.0.len().min(step + 1)];
+        self.0 = &self.0[near.partition_point(|(other, _)| *other < id)..];
+        self.0.first().filter(|(other, _)| *other == id).map(|(_, found)| *found)
+    }
 }

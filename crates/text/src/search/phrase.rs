@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Found, HIT_BYTES, Hits, Search, Source};
+use super::{Found, HIT_BYTES, Hits, Others, Search, Source};
 use crate::analyzer::Token;
 use crate::score::{Scorer, idf};
 
@@ -16,7 +16,7 @@ impl<S: Source> Search<'_, S> {
         }
         let totals = self.totals_of(field)?;
         let mut weight = 0.0;
-        let mut all: Option<HashMap<S::Id, u8>> = None;
+        let mut all: Option<Vec<(S::Id, u8)>> = None;
         let mut known: HashMap<&str, usize> = HashMap::new();
         for token in &tokens {
             if let Some(df) = known.get(&*token.term) {
@@ -29,7 +29,10 @@ impl<S: Source> Search<'_, S> {
             let with_term = postings.into_iter().map(|(id, _, norm)| (id, norm));
             all = Some(match all {
                 None => with_term.collect(),
-                Some(before) => with_term.filter(|(id, _)| before.contains_key(id)).collect(),
+                Some(before) => {
+                    let mut before = Others(&before);
+                    with_term.filter(|(id, _)| before.get(*id).is_some()).collect()
+                }
             });
         }
         let scorer = Scorer::new(totals, weight, 1.0);
@@ -40,7 +43,7 @@ impl<S: Source> Search<'_, S> {
             let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
             let frequency = frequency(&tokens, &self.analyzer.tokens(&texts), slop);
             if frequency > 0.0 {
-                hits.insert(id, scorer.score(frequency, norm));
+                hits.push((id, scorer.score(frequency, norm).into()));
             }
         }
         Ok(Some(hits))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::pattern::{Regex, Wildcard, edits};
-use super::{Failure, Found, HIT_BYTES, Hits, Search, Source};
+use super::{Failure, Found, HIT_BYTES, Hits, List, Search, Source, once, summed};
 use crate::key::{self, Entry};
 use crate::query::Piece;
 use crate::score::{Scorer, idf};
@@ -14,7 +14,7 @@ const FUZZY_TERMS_MAX: usize = 50;
 /// Most edits of a fuzzy term.
 const EDITS_MAX: f32 = 2.0;
 
-/// Documents that have a term: how often, and the norm of the field.
+/// Documents that have a term, ascending: how often, and the norm of the field.
 pub(super) type Postings<I> = Vec<(I, u32, u8)>;
 
 impl<S: Source> Search<'_, S> {
@@ -23,14 +23,21 @@ impl<S: Source> Search<'_, S> {
         term: &str,
         field: u8,
     ) -> Result<Postings<S::Id>, Failure<S::Error>> {
-        let (from, to) = key::term(field, term);
-        let mut found = Vec::new();
-        self.source.entries((&from, &to), &mut |entry, id| {
-            if let Entry::Posting { frequency, norm, .. } = entry {
-                found.push((id, frequency, norm));
+        let lists = self.source.lists(field, term)?;
+        let len: usize = lists.iter().map(List::len).sum();
+        self.source.check(len * HIT_BYTES)?;
+        let mut found = Vec::with_capacity(len);
+        for list in &lists {
+            for block in 0..list.blocks() {
+                let impacts: Vec<(u32, u8)> = list.impacts(block).collect();
+                let places = list.places(block).iter().map(|place| impacts[usize::from(*place)]);
+                let objects = list.objects(block).iter().zip(places);
+                found.extend(objects.map(|(id, (frequency, norm))| (*id, frequency, norm)));
             }
-        })?;
-        self.source.check(found.len() * HIT_BYTES)?;
+        }
+        if lists.len() > 1 {
+            found.sort_by_key(|(id, ..)| *id);
+        }
         Ok(found)
     }
 
@@ -47,10 +54,11 @@ impl<S: Source> Search<'_, S> {
             let df = postings.len() as u64;
             let scorer = Scorer::new(totals, idf(totals.documents, df), 1.0);
             for (id, frequency, norm) in postings {
-                *hits.entry(id).or_insert(0.0) += scorer.score(frequency as f32, norm);
+                hits.push((id, scorer.of(frequency, norm).into()));
             }
+            self.source.check(hits.len() * HIT_BYTES)?;
         }
-        Ok(Some(hits))
+        Ok(Some(summed(hits)))
     }
 
     /// Every document with a term in a range of keys that passes, each with the score 1.
@@ -68,11 +76,11 @@ impl<S: Source> Search<'_, S> {
                 is_wanted = passes(term);
             }
             if is_wanted {
-                hits.insert(id, 1.0);
+                hits.push((id, 1.0));
             }
         })?;
         self.source.check(hits.len() * HIT_BYTES)?;
-        Ok(hits)
+        Ok(once(hits))
     }
 
     pub(super) fn wildcard(
@@ -173,9 +181,9 @@ impl<S: Source> Search<'_, S> {
         for (like, _, postings) in near {
             let scorer = Scorer::new(totals, idf(totals.documents, df as u64), like);
             for (id, frequency, norm) in postings {
-                *hits.entry(id).or_insert(0.0) += scorer.score(frequency as f32, norm);
+                hits.push((id, scorer.of(frequency, norm).into()));
             }
         }
-        Ok(hits)
+        Ok(summed(hits))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::key;
 use crate::query::parse;
@@ -41,9 +43,67 @@ impl Plain {
     }
 }
 
+/// Documents that have a term, with its frequency and the norm; in blocks of so many.
+#[derive(Debug)]
+struct Blocks<const SIZE: usize>(Vec<(usize, (u32, u8))>, Vec<usize>, Vec<u8>);
+
+impl<const SIZE: usize> Blocks<SIZE> {
+    fn of(mut postings: Vec<(usize, (u32, u8))>) -> Self {
+        postings.sort_unstable();
+        let objects = postings.iter().map(|(object, _)| *object).collect();
+        // Each posting has an impact of its own.
+        let places = (0..postings.len()).map(|at| (at % SIZE) as u8).collect();
+        Self(postings, objects, places)
+    }
+
+    fn range(&self, block: usize) -> std::ops::Range<usize> {
+        block * SIZE..((block + 1) * SIZE).min(self.0.len())
+    }
+}
+
+impl<const SIZE: usize> List for Blocks<SIZE> {
+    type Object = usize;
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn blocks(&self) -> usize {
+        self.0.len().div_ceil(SIZE)
+    }
+
+    fn objects(&self, block: usize) -> &[usize] {
+        &self.1[self.range(block)]
+    }
+
+    fn places(&self, block: usize) -> &[u8] {
+        &self.2[self.range(block)]
+    }
+
+    fn impacts(&self, block: usize) -> impl Iterator<Item = (u32, u8)> {
+        self.0[self.range(block)].iter().map(|(_, impact)| *impact)
+    }
+
+    fn best(&self, block: usize) -> impl Iterator<Item = (u32, u8)> {
+        self.impacts(block)
+    }
+}
+
 impl Source for Plain {
     type Id = usize;
+    type List = Blocks<2>;
     type Error = &'static str;
+
+    /// Documents with even numbers are one part, the others another one.
+    fn lists(&mut self, field: u8, term: &str) -> Result<Vec<Blocks<2>>, &'static str> {
+        let (from, to) = key::term(field, term);
+        let mut parts = [Vec::new(), Vec::new()];
+        self.entries((&from, &to), &mut |entry, id| {
+            let Entry::Posting { frequency, norm, .. } = entry else { panic!("{entry:?}") };
+            parts[id % 2].push((id, (frequency, norm)));
+        })?;
+        Ok(parts.map(Blocks::of).into())
+    }
 
     fn entries(
         &mut self,
@@ -178,6 +238,54 @@ fn the_best_come_first_and_no_more_than_asked() {
     for most in 0..=all.len() + 1 {
         let some = search(&mut plain, &FIELDS, Analyzer::default(), &query, most).unwrap();
         assert_eq!(some, all[..most.min(all.len())]);
+    }
+}
+
+/// Postings of one to four terms, over lists of many blocks.
+fn terms() -> impl Strategy<Value = Vec<BTreeMap<usize, (u32, u8)>>> {
+    let impact = (prop_oneof![4 => Just(1_u32), 1 => 1_u32..9], 1_u8..6);
+    let sparse = prop::collection::btree_map(0_usize..400, impact.clone(), 0..12);
+    let dense = prop::collection::btree_map(0_usize..400, impact, 0..300);
+    prop::collection::vec(prop_oneof![sparse, dense], 1..5)
+}
+
+proptest! {
+    /// The best are the first of all, to the bit, however much is skipped.
+    #[test]
+    fn the_best_are_the_first_of_all(
+        terms in terms(),
+        weights in prop::array::uniform4(prop::sample::select(&[0.1_f32, 1.0, 2.0, 8.0][..])),
+        most in prop_oneof![0_usize..12, 100_usize..500],
+    ) {
+        let totals = Totals { documents: 400, terms: 1200 };
+        let list = |term: BTreeMap<usize, (u32, u8)>| Blocks::of(term.into_iter().collect());
+        let lists: Vec<Blocks<8>> = terms.into_iter().map(list).collect();
+        let scorers = weights.map(|weight| Scorer::new(totals, weight, 1.0));
+        let of: Vec<(&Blocks<8>, &Scorer)> = lists.iter().zip(&scorers).collect();
+        let mut all: BTreeMap<usize, f64> = BTreeMap::new();
+        for (list, scorer) in &of {
+            for (object, (frequency, norm)) in &list.0 {
+                *all.entry(*object).or_default() += f64::from(scorer.of(*frequency, *norm));
+            }
+        }
+        let mut all: Vec<(usize, f32)> = all.into_iter().map(|(o, s)| (o, s as f32)).collect();
+        all.sort_unstable_by(rank);
+        let mut best = top::top(&of, most, &mut |_| Ok::<(), ()>(())).unwrap();
+        best.sort_unstable_by(rank);
+        prop_assert_eq!(&best[..], &all[..most.min(all.len())]);
+    }
+
+    #[test]
+    fn others_are_found_in_ascending_order(
+        others in prop::collection::btree_map(0_usize..200, any::<u8>(), 0..100),
+        mut asked in prop::collection::vec(0_usize..220, 0..60),
+    ) {
+        asked.sort_unstable();
+        let flat: Vec<(usize, u8)> = others.iter().map(|(id, value)| (*id, *value)).collect();
+        let mut left = Others(&flat);
+        for id in asked {
+            prop_assert_eq!(left.get(id), others.get(&id).copied());
+        }
     }
 }
 

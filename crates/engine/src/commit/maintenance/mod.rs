@@ -418,6 +418,13 @@ impl<'a> Maintenance<'a> {
             let index = &self.list[same[0].place()];
             if index.definition.is_fulltext() {
                 index.totals.note(ts, same);
+                match index.definition.target {
+                    IndexTarget::Vertices(_) => index.lists.vertices.note(ts, same, |item| item[0]),
+                    IndexTarget::Edges(ty) => {
+                        let source = Source::new(self.shared, guard);
+                        index.lists.edges.note(ts, same, |item| source.edge_id(ty, item));
+                    }
+                }
             }
             if !index.is_loaded() {
                 same.iter().for_each(|change| index.cold.replay(ts, change));

@@ -296,7 +296,7 @@ impl Graph {
         let value = |key: &Key| Ok(self.indexed.get(key).map(|body| Cow::Borrowed(&body[..])));
         let stored = Stored { graph: &self.shared, version: self.version, value: &value };
         for (_, definition, pieces) in indexes {
-            let compared = match pieces.into_entries() {
+            let compared = match pieces.into_entries(false) {
                 Ok(entries) => stored.contradictions(&definition, &entries),
                 Err(what) => Err(what.to_owned()),
             };

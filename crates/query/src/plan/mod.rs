@@ -96,6 +96,7 @@ macro_rules! plan {
 plan! {
     Match;
     NodeScan IndexSeek RelationshipSeek NodeById RelationshipById Expand VarExpand ShortestPath
-    Repeat Select Filter Extend Keep Prune Aggregate CountStore Distinct Sort Skip Limit Unwind Apply InTransactions
-    Union Eager Create Merge Set Delete Foreach Call LoadCsv Parallel Intersect Degrees HashJoin
+    Repeat Select Filter Extend Keep Prune Aggregate CountStore Distinct Sort Skip Limit Unwind
+    Apply InTransactions Union Eager Create Merge Set Delete Foreach Call LoadCsv Parallel Intersect
+    Degrees HashJoin
 }

@@ -42,6 +42,12 @@ const OF_OPERATORS: &[Case] = &[
         "NodeByIdSeek",
         "UNWIND range(1, 1000000000000) AS x MATCH (n) WHERE id(n) = x % 900 RETURN count(n)",
     ),
+    (
+        "RelationshipById",
+        "DirectedRelationshipByIdSeek",
+        "UNWIND range(1, 1000000000000) AS x MATCH ()-[r]->() \
+         WHERE elementId(r) = 'r:0:0:' + x % 900 + ':1' RETURN count(r)",
+    ),
     ("Expand", "Expand", "MATCH (:N)-->()-->()-->()-->()-->()-->() RETURN count(*)"),
     ("VarExpand", "VarExpand", "MATCH (:N)-[*1..20]->(b) RETURN count(b)"),
     (

@@ -18,15 +18,28 @@ use crate::query_error::QueryError;
 use crate::result::{edge_of_element_id, vertex_of_element_id};
 
 /// What the id of a row names, or the ids of its list: each once.
-fn named<T: Ord>(id: &Value, any: bool, name: impl Fn(&Value) -> Option<T>) -> Vec<T> {
-    let mut found: Vec<T> = match id {
-        Value::List(list) if any => list.iter().filter_map(name).collect(),
-        _ if any => Vec::new(),
-        id => name(id).into_iter().collect(),
-    };
+fn named<T: Ord>(
+    id: &Value,
+    any: bool,
+    name: impl Fn(&Value) -> Option<T>,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<T>, QueryError> {
+    let mut found: Vec<T> = Vec::new();
+    match id {
+        Value::List(list) if any => {
+            for (at, id) in list.iter().enumerate() {
+                if at.is_multiple_of(BATCH_ROWS) {
+                    cx.check()?;
+                }
+                found.extend(name(id));
+            }
+        }
+        _ if any => {}
+        id => found.extend(name(id)),
+    }
     found.sort_unstable();
     found.dedup();
-    found
+    Ok(found)
 }
 
 fn node(id: &Value, element: bool) -> Option<VertexId> {
@@ -79,7 +92,8 @@ impl<'p> NodeById<'p> {
         let (mut numbers, mut nodes, mut next) = (Vec::new(), Vec::new(), from);
         while next < rows.rows() && nodes.len() < MANY {
             cx.check()?;
-            nodes.append(&mut named(&ids.get(next), plan.any, |id| node(id, plan.element)));
+            let name = |id: &Value| node(id, plan.element);
+            nodes.append(&mut named(&ids.get(next), plan.any, name, cx)?);
             numbers.resize(nodes.len(), next as u32);
             next += 1;
         }
@@ -141,7 +155,7 @@ impl<'p> RelationshipById<'p> {
         let (mut numbers, mut edges, mut next) = (Vec::new(), Vec::new(), from);
         while next < rows.rows() && edges.len() < MANY {
             cx.check()?;
-            let mut named = named(&ids.get(next), plan.any, relationship);
+            let mut named = named(&ids.get(next), plan.any, relationship, cx)?;
             named.retain(|edge| has_type(&edge.ty) && !is_used(*edge, &used, next));
             edges.append(&mut named);
             numbers.resize(edges.len(), next as u32);

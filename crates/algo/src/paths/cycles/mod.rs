@@ -233,13 +233,14 @@ fn grow<T>(list: &mut Vec<T>, more: usize, most: usize) {
 
 /// Upper estimate of memory beyond the graph, in bytes, on this number of threads, if there are as
 /// many cycles as the limit allows: each thread may find as many, and have two lists while one
-/// grows.
+/// grows; what all have found is there while the result grows.
 #[must_use]
 pub fn bytes(n: u64, m: u64, settings: &Settings<'_>, threads: usize) -> u64 {
     let order = if settings.times.is_some() { 4 * m } else { 0 };
     let result = settings.limit.saturating_mul(8 + 12 * settings.longest(n));
     let threads = threads as u64;
-    (n * (1 + 10 * threads) + order).saturating_add(result.saturating_mul(1 + 2 * threads))
+    let lists = (2 * threads).max(threads + 2);
+    (n * (1 + 10 * threads) + order).saturating_add(result.saturating_mul(lists))
 }
 
 impl Settings<'_> {

@@ -38,8 +38,8 @@ const CASES: &[Case] = &[
     case("cycles", "maxLength: 3", 2.0),
     case("cycles", "maxLength: 3, timeProperty: 'w', timeOrder: 'ASCENDING'", 2.0),
     case("cycles", "maxLength: 4, limit: 1000000", WORST),
-    // The limit is reached: threads that find cycles one after the other, as on a busy machine, keep
-    // half of what they keep beside each other.
+    // The limit is reached: threads that find cycles one after the other, as on a busy machine,
+    // keep half of what they keep beside each other.
     case("cycles", "maxLength: 6, nodeLabels: 'Dense'", 3.0),
     case("cycles", "maxLength: 6, limit: 100000, nodeLabels: 'Dense'", 3.0),
     case("cycles", "maxLength: 12, limit: 100000, nodeLabels: 'Dense'", 3.0),

@@ -95,8 +95,8 @@ fn operator<'p>(
         Plan::RelationshipSeek(p) => {
             Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p))
         }
-        Plan::NodeById(p) => Box::new(by_id::NodeById::new(input(&p.input), p)),
-        Plan::RelationshipById(p) => Box::new(by_id::RelationshipById::new(input(&p.input), p)),
+        Plan::NodeById(p) => Box::new(by_id::ById::new(input(&p.input), &**p)),
+        Plan::RelationshipById(p) => Box::new(by_id::ById::new(input(&p.input), &**p)),
         Plan::Expand(p) => Box::new(expand::Expand::new(input(&p.input), p, ramp)),
         Plan::Intersect(p) => Box::new(intersect::Intersect::new(input(&p.input), p)),
         Plan::Degrees(p) => Box::new(degrees::Degrees::new(input(&p.input), p)),

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use telar_graph::{EdgeId, EdgeTypeId, Value, VertexId};
+use telar_graph::{EdgeId, Graph, ReadError, Value, VertexId};
 
 use super::eval::eval;
 use super::expand::{columns, is_used};
@@ -13,11 +13,161 @@ use super::scan::joined;
 use super::seek::MANY;
 use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch};
+use crate::expr::Expr;
 use crate::plan;
 use crate::query_error::QueryError;
 use crate::result::{edge_of_element_id, vertex_of_element_id};
 
-/// What the id of a row names, or the ids of its list: each once.
+/// A plan that says what is found by ids.
+pub(crate) trait Ids: Sync {
+    /// Identity of what is found.
+    type Id: Copy + Ord;
+    const NAME: &'static str;
+
+    /// The ids of a row, and whether they are a list.
+    fn ids(&self) -> (&Expr, bool);
+
+    /// For a row of these and an id, what it names, if that is wanted.
+    fn namer<'s>(
+        &'s self,
+        rows: &Batch,
+        cx: &Exec<'_>,
+    ) -> impl Fn(usize, &Value) -> Option<Self::Id> + use<'s, Self>;
+
+    fn exist(graph: &dyn Graph, ids: &[Self::Id], out: &mut Vec<bool>) -> Result<(), ReadError>;
+
+    /// What was found for rows with these numbers, with those rows.
+    fn batch(&self, rows: &Batch, numbers: &[u32], found: &[Self::Id]) -> Batch;
+}
+
+impl Ids for plan::NodeById {
+    type Id = VertexId;
+    const NAME: &'static str = "NodeById";
+
+    fn ids(&self) -> (&Expr, bool) {
+        (&self.id, self.any)
+    }
+
+    fn namer<'s>(
+        &'s self,
+        _: &Batch,
+        _: &Exec<'_>,
+    ) -> impl Fn(usize, &Value) -> Option<VertexId> + use<'s> {
+        |_, id| {
+            let number = match (id, self.element) {
+                (Value::Int(id), false) => u64::try_from(*id).ok(),
+                // `1.0 = 1`; the condition itself is tested above.
+                (Value::Float(id), false) => {
+                    (*id >= 0.0 && id.fract() == 0.0).then_some(*id as u64)
+                }
+                (Value::String(id), true) => vertex_of_element_id(id),
+                _ => None,
+            };
+            number.map(VertexId::from_raw)
+        }
+    }
+
+    fn exist(graph: &dyn Graph, ids: &[VertexId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        graph.vertices_exist(ids, out)
+    }
+
+    fn batch(&self, rows: &Batch, numbers: &[u32], found: &[VertexId]) -> Batch {
+        joined(rows, numbers, self.slot, found.to_vec())
+    }
+}
+
+impl Ids for plan::RelationshipById {
+    type Id = EdgeId;
+    const NAME: &'static str = "RelationshipById";
+
+    fn ids(&self) -> (&Expr, bool) {
+        (&self.id, self.any)
+    }
+
+    fn namer<'s>(
+        &'s self,
+        rows: &Batch,
+        cx: &Exec<'_>,
+    ) -> impl Fn(usize, &Value) -> Option<EdgeId> + use<'s> {
+        let used = columns(rows, &self.distinct_from);
+        let types = self.types.ids(cx.graph());
+        move |row, id| {
+            let Value::String(id) = id else { return None };
+            edge_of_element_id(id)
+                .filter(|e| types.binary_search(&e.ty).is_ok() && !is_used(*e, &used, row))
+        }
+    }
+
+    fn exist(graph: &dyn Graph, ids: &[EdgeId], out: &mut Vec<bool>) -> Result<(), ReadError> {
+        graph.edges_exist(ids, out)
+    }
+
+    fn batch(&self, rows: &Batch, numbers: &[u32], found: &[EdgeId]) -> Batch {
+        let ends = Ends { from: self.from, to: self.to, way: self.way };
+        let mut both = Found::default();
+        for (row, edge) in numbers.iter().zip(found) {
+            both.add(*row, *edge, ends);
+        }
+        both.batch(rows, 0..both.len(), self.edge, ends)
+    }
+}
+
+/// The elements whose place is true.
+fn keep_marked<T>(all: &mut Vec<T>, marks: &[bool]) {
+    let mut marks = marks.iter();
+    all.retain(|_| marks.next() == Some(&true));
+}
+
+/// Nodes or relationships whose ids each row gives.
+pub(crate) struct ById<'p, P> {
+    input: Feed<'p>,
+    plan: &'p P,
+    ready: VecDeque<Batch>,
+    /// Bytes of the batches that are ready.
+    held: Held,
+}
+
+impl<'p, P: Ids> ById<'p, P> {
+    pub(crate) fn new(input: Source<'p>, plan: &'p P) -> Self {
+        Self { input: Feed::new(input), plan, ready: VecDeque::new(), held: Held::of(P::NAME) }
+    }
+
+    /// Finds what rows from this one on name, and says which row comes next.
+    fn find(
+        &mut self,
+        (rows, from): (&Batch, usize),
+        cx: &mut Exec<'_>,
+    ) -> Result<usize, QueryError> {
+        let (ids, any) = self.plan.ids();
+        let ids = eval(ids, rows, cx)?;
+        let name = self.plan.namer(rows, cx);
+        let (mut numbers, mut found, mut next) = (Vec::new(), Vec::new(), from);
+        while next < rows.rows() && found.len() < MANY {
+            cx.check()?;
+            found.append(&mut named(&ids.get(next), any, |id| name(next, id), cx)?);
+            numbers.resize(found.len(), next as u32);
+            next += 1;
+        }
+        let bytes = found.capacity() * (size_of::<P::Id>() + size_of::<u32>());
+        self.held.set(bytes, cx)?;
+        let mut exist = Vec::with_capacity(found.len());
+        P::exist(cx.graph(), &found, &mut exist)?;
+        keep_marked(&mut found, &exist);
+        keep_marked(&mut numbers, &exist);
+        for (numbers, found) in numbers.chunks(BATCH_ROWS).zip(found.chunks(BATCH_ROWS)) {
+            cx.check()?;
+            let out = self.plan.batch(rows, numbers, found);
+            if out.rows() > 0 {
+                self.held.grow(out.bytes(), cx)?;
+                self.ready.push_back(out);
+            }
+        }
+        self.held.shrink(bytes);
+        Ok(next)
+    }
+}
+
+/// Everything that an id, or a list of ids, names: each once.
 fn named<T: Ord>(
     id: &Value,
     any: bool,
@@ -42,148 +192,7 @@ fn named<T: Ord>(
     Ok(found)
 }
 
-fn node(id: &Value, element: bool) -> Option<VertexId> {
-    let number = match id {
-        Value::Int(id) if !element => u64::try_from(*id).ok(),
-        // `1.0 = 1`; the condition itself is tested above.
-        Value::Float(id) if !element => (*id >= 0.0 && id.fract() == 0.0).then_some(*id as u64),
-        Value::String(id) if element => vertex_of_element_id(id),
-        _ => None,
-    };
-    number.map(VertexId::from_raw)
-}
-
-fn relationship(id: &Value) -> Option<EdgeId> {
-    match id {
-        Value::String(id) => edge_of_element_id(id),
-        _ => None,
-    }
-}
-
-/// The elements whose place is true.
-fn keep_marked<T>(all: &mut Vec<T>, marks: &[bool]) {
-    let mut marks = marks.iter();
-    all.retain(|_| marks.next() == Some(&true));
-}
-
-/// The nodes whose ids each row gives.
-pub(crate) struct NodeById<'p> {
-    input: Feed<'p>,
-    plan: &'p plan::NodeById,
-    ready: VecDeque<Batch>,
-    /// What is ready.
-    held: Held,
-}
-
-impl<'p> NodeById<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::NodeById) -> Self {
-        let input = Feed::new(input);
-        Self { input, plan, ready: VecDeque::new(), held: Held::of("NodeById") }
-    }
-
-    /// Finds the nodes for rows from this one on, and says which comes next.
-    fn find(
-        &mut self,
-        (rows, from): (&Batch, usize),
-        cx: &mut Exec<'_>,
-    ) -> Result<usize, QueryError> {
-        let plan = self.plan;
-        let ids = eval(&plan.id, rows, cx)?;
-        let (mut numbers, mut nodes, mut next) = (Vec::new(), Vec::new(), from);
-        while next < rows.rows() && nodes.len() < MANY {
-            cx.check()?;
-            let name = |id: &Value| node(id, plan.element);
-            nodes.append(&mut named(&ids.get(next), plan.any, name, cx)?);
-            numbers.resize(nodes.len(), next as u32);
-            next += 1;
-        }
-        self.held.set(nodes.capacity() * (size_of::<VertexId>() + size_of::<u32>()), cx)?;
-        let mut exist = Vec::with_capacity(nodes.len());
-        cx.graph().vertices_exist(&nodes, &mut exist)?;
-        keep_marked(&mut nodes, &exist);
-        keep_marked(&mut numbers, &exist);
-        for (numbers, nodes) in numbers.chunks(BATCH_ROWS).zip(nodes.chunks(BATCH_ROWS)) {
-            cx.check()?;
-            let out = joined(rows, numbers, plan.slot, nodes.to_vec());
-            self.held.grow(out.bytes(), cx)?;
-            self.ready.push_back(out);
-        }
-        Ok(next)
-    }
-}
-
-impl Operator for NodeById<'_> {
-    fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
-        loop {
-            if let Some(batch) = self.ready.pop_front() {
-                self.held.shrink(batch.bytes());
-                return Ok(Some(batch));
-            }
-            let Some((rows, from)) = self.input.next(cx)? else { return Ok(None) };
-            let next = self.find((&rows, from), cx)?;
-            self.input.keep(rows, next);
-        }
-    }
-}
-
-/// The relationships whose element ids each row gives.
-pub(crate) struct RelationshipById<'p> {
-    input: Feed<'p>,
-    plan: &'p plan::RelationshipById,
-    ready: VecDeque<Batch>,
-    /// What is ready.
-    held: Held,
-}
-
-impl<'p> RelationshipById<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipById) -> Self {
-        let input = Feed::new(input);
-        Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipById") }
-    }
-
-    /// Finds the relationships for rows from this one on, and says which comes next.
-    fn find(
-        &mut self,
-        (rows, from): (&Batch, usize),
-        cx: &mut Exec<'_>,
-    ) -> Result<usize, QueryError> {
-        let plan = self.plan;
-        let ids = eval(&plan.id, rows, cx)?;
-        let used = columns(rows, &plan.distinct_from);
-        let types = plan.types.ids(cx.graph());
-        let has_type = |ty: &EdgeTypeId| types.binary_search(ty).is_ok();
-        let (mut numbers, mut edges, mut next) = (Vec::new(), Vec::new(), from);
-        while next < rows.rows() && edges.len() < MANY {
-            cx.check()?;
-            let mut named = named(&ids.get(next), plan.any, relationship, cx)?;
-            named.retain(|edge| has_type(&edge.ty) && !is_used(*edge, &used, next));
-            edges.append(&mut named);
-            numbers.resize(edges.len(), next as u32);
-            next += 1;
-        }
-        self.held.set(edges.capacity() * (size_of::<EdgeId>() + size_of::<u32>()), cx)?;
-        let mut exist = Vec::with_capacity(edges.len());
-        cx.graph().edges_exist(&edges, &mut exist)?;
-        keep_marked(&mut edges, &exist);
-        keep_marked(&mut numbers, &exist);
-        let ends = Ends { from: plan.from, to: plan.to, way: plan.way };
-        for (numbers, edges) in numbers.chunks(BATCH_ROWS).zip(edges.chunks(BATCH_ROWS)) {
-            cx.check()?;
-            let mut found = Found::default();
-            for (row, edge) in numbers.iter().zip(edges) {
-                found.add(*row, *edge, ends);
-            }
-            if !found.is_empty() {
-                let out = found.batch(rows, 0..found.len(), plan.edge, ends);
-                self.held.grow(out.bytes(), cx)?;
-                self.ready.push_back(out);
-            }
-        }
-        Ok(next)
-    }
-}
-
-impl Operator for RelationshipById<'_> {
+impl<P: Ids> Operator for ById<'_, P> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
             if let Some(batch) = self.ready.pop_front() {

@@ -107,10 +107,6 @@ impl Found {
         self.rows.len()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     pub(super) fn add(&mut self, row: u32, edge: EdgeId, ends: Ends) {
         let (src, dst) = (edge.src, edge.dst);
         let ways: &[(VertexId, VertexId)] = match ends.way {

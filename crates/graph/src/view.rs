@@ -52,9 +52,9 @@ pub enum IndexedObject {
 /// Objects that have a term.
 #[derive(Debug, Clone)]
 pub enum FulltextPostings {
-    /// Of an index on vertices: their numbers.
+    /// Numbers of vertices, of an index on them.
     Vertices(Arc<Postings<u32>>),
-    /// Of an index on edges.
+    /// Edges, of an index on them.
     Edges(Arc<Postings<EdgeId>>),
 }
 

@@ -172,12 +172,13 @@ pub fn lengths(field: u8) -> (Vec<u8>, Vec<u8>) {
 /// The keys of a term in a field.
 #[must_use]
 pub fn term(field: u8, term: &str) -> (Vec<u8>, Vec<u8>) {
-    let mut from = vec![field + 1];
-    from.extend_from_slice(term.as_bytes());
-    let mut to = from.clone();
-    from.push(0);
-    to.push(1);
-    (from, to)
+    postings(&[&[field + 1], term.as_bytes()].concat())
+}
+
+/// The keys of the postings that have this [`beginning`].
+#[must_use]
+pub fn postings(beginning: &[u8]) -> (Vec<u8>, Vec<u8>) {
+    ([beginning, &[0]].concat(), [beginning, &[1]].concat())
 }
 
 /// The keys of all terms of a field that begin so.

@@ -92,8 +92,7 @@ pub(super) fn enter<'s>(
     let all = shared.indexes.all();
     for index in &all {
         index.totals.forget(before + 1);
-        index.lists.vertices.forget(before + 1);
-        index.lists.edges.forget(before + 1);
+        index.lists.forget(before + 1);
         index.near.forget();
     }
     for index in all.iter().chain(&entered.made) {

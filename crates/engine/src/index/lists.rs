@@ -96,6 +96,33 @@ impl<D> Default for ListsOf<D> {
     }
 }
 
+impl Lists {
+    /// See [`ListsOf::settle`].
+    pub(crate) fn settle(&self, watermark: u64) {
+        self.vertices.settle(watermark);
+        self.edges.settle(watermark);
+    }
+
+    /// See [`ListsOf::forget`].
+    pub(crate) fn forget(&self, ts: u64) {
+        self.vertices.forget(ts);
+        self.edges.forget(ts);
+    }
+
+    /// Heap bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.vertices.bytes() + self.edges.bytes()
+    }
+}
+
+/// The impact of a posting, of its key.
+pub(crate) fn impact(key: &[u8]) -> Option<Impact> {
+    match Entry::decode(key)? {
+        Entry::Posting { frequency, norm, .. } => Some(Impact { frequency, norm }),
+        Entry::Length { .. } => None,
+    }
+}
+
 impl<D: Copy + Ord> Term<D> {
     /// The list after the changes that a reader at `ts` sees.
     fn list_at(&self, ts: u64) -> Option<Arc<Postings<D>>> {
@@ -236,10 +263,8 @@ impl<D: Copy + Ord> ListsOf<D> {
             let bytes: smallvec::SmallVec<[u8; 64]> = key.bytes().collect();
             let Some(beginning) = key::beginning(&bytes) else { return };
             let Some(term) = state.terms.get_mut(beginning) else { return };
-            let Some(Entry::Posting { frequency, norm, .. }) = Entry::decode(&bytes) else {
-                return;
-            };
-            let impact = is_new.then_some(Impact { frequency, norm });
+            let Some(impact) = impact(&bytes) else { return };
+            let impact = is_new.then_some(impact);
             term.changes.push(Noted { ts, object: object(item), impact });
         };
         // Old keys first: the last change of an object and term counts.

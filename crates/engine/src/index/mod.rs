@@ -347,8 +347,7 @@ impl Index {
     pub(crate) fn settle(&self, graph: &Graph) {
         if self.definition.is_fulltext() {
             self.totals.settle(graph.watermark());
-            self.lists.vertices.settle(graph.watermark());
-            self.lists.edges.settle(graph.watermark());
+            self.lists.settle(graph.watermark());
         }
         if !self.is_loaded() {
             return;
@@ -375,7 +374,7 @@ impl Index {
             }
             Entries::Edges(tree) => tree.bytes(guard),
         };
-        entries + self.near.bytes() + self.lists.vertices.bytes() + self.lists.edges.bytes()
+        entries + self.near.bytes() + self.lists.bytes()
     }
 
     pub(crate) fn info(&self) -> IndexInfo {

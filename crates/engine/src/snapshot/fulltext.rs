@@ -4,15 +4,15 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use telar_graph::postings::{Impact, Postings};
+use telar_graph::postings::Postings;
 use telar_graph::view::{FulltextPostings, IndexedObject};
 use telar_graph::{IndexId, IndexUnavailable};
-use telar_text::key::{self, Entry};
+use telar_text::key;
 
 use super::Reader;
 use crate::adjacency::vertex_id;
 use crate::index::key::SortKey;
-use crate::index::lists::ListsOf;
+use crate::index::lists::{self, ListsOf};
 use crate::index::read::KeyRange;
 use crate::index::totals::{self, Counted};
 use crate::index::{Index, IndexTarget};
@@ -134,13 +134,11 @@ impl Reader<'_> {
     ) -> Result<(bool, Arc<Postings<D>>), IndexUnavailable> {
         /// Postings between two questions whether to go on.
         const STEP: usize = 1024;
-        let (from, to) = ([beginning, &[0]].concat(), [beginning, &[1]].concat());
+        let (from, to) = key::postings(beginning);
         let (mut postings, mut is_whole) = (Vec::new(), true);
         self.fulltext_items(index, &key_range(&(&from[..]..&to[..])), &mut |key, item| {
             let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
-            if let Some(Entry::Posting { frequency, norm, .. }) = Entry::decode(&bytes) {
-                postings.push((object(item), Impact { frequency, norm }));
-            }
+            postings.extend(lists::impact(&bytes).map(|impact| (object(item), impact)));
             if postings.len().is_multiple_of(STEP) && go_on().is_break() {
                 is_whole = false;
                 return ControlFlow::Break(());

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use telar_graph::postings::{Impact, Postings};
 use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
-use telar_text::key::{self, Entry as Posting};
+use telar_text::key;
 
 use super::own_keys::{Edge, Keys, Touched, Written};
 use super::{Transaction, vid};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::index::key::{Entry, Item, SortKey};
 use crate::index::read::{IndexRead, KeyRange, TreeOf};
 use crate::index::source::Source;
-use crate::index::{Entries, Index, IndexTarget, Keys as OfThing, totals};
+use crate::index::{Entries, Index, IndexTarget, Keys as OfThing, lists, totals};
 use crate::snapshot::Reader;
 use crate::snapshot::fulltext::{given, key_range};
 
@@ -157,7 +157,7 @@ impl Transaction<'_> {
     ) -> Result<FulltextPostings, Error> {
         let reader = self.reader();
         let index = reader.fulltext(id)?;
-        let (from, to) = ([beginning, &[0]].concat(), [beginning, &[1]].concat());
+        let (from, to) = key::postings(beginning);
         let range = key_range(&(&from[..]..&to[..]));
         let shown = reader.fulltext_list(id, beginning, go_on)?;
         let mut own = self.own_keys.borrow_mut();
@@ -346,9 +346,7 @@ fn changed<D: Copy + Ord, const N: usize>(
         own.things().map(|(item, _)| (object(item), None)).collect();
     for (key, item) in own.range(range) {
         let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
-        if let Some(Posting::Posting { frequency, norm, .. }) = Posting::decode(&bytes) {
-            changes.push((object(item), Some(Impact { frequency, norm })));
-        }
+        changes.extend(lists::impact(&bytes).map(|impact| (object(item), Some(impact))));
     }
     Arc::new(list.changed(changes))
 }

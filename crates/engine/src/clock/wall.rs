@@ -42,5 +42,7 @@ mod tests {
         assert!(parse("yesterday").is_err() && parse("1969-12-31T23:59:59Z").is_err());
         let now = now_ms();
         assert_eq!(parse(&show(now)), Ok(now));
+        assert_eq!(show(0), "1970-01-01T00:00Z");
+        assert_eq!(show(1_500), "1970-01-01T00:00:01.5Z");
     }
 }

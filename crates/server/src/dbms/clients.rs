@@ -10,7 +10,6 @@ use telar_db::query::ShownConnection;
 
 use super::caller::Identity;
 use super::client::Peer;
-use super::slow::date;
 
 /// Ends a connection.
 type Close = Box<dyn Fn() + Send + Sync>;
@@ -51,7 +50,7 @@ impl Connected {
     fn shown(&self) -> ShownConnection {
         ShownConnection {
             id: Arc::clone(&self.connection),
-            since: date(self.since_ms),
+            since: time::show(self.since_ms),
             connector: self.peer.protocol,
             user: self.user(),
             agent: self.peer.agent.clone(),

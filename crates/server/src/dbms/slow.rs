@@ -12,7 +12,6 @@ use parking_lot::Mutex;
 use telar_db::maintenance::time;
 use telar_db::query::cypher::without_secrets;
 use telar_db::query::{ShownSlow, query_id};
-use telar_db::value::{DateTime, UtcOffset};
 
 use super::caller::Identity;
 
@@ -28,14 +27,6 @@ pub(crate) fn clipped(text: Cow<'_, str>) -> String {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.into_owned(),
     }
-}
-
-/// A time in milliseconds since 1970 as a date and time.
-pub(super) fn date(ms: u64) -> String {
-    let ms = i64::try_from(ms).unwrap_or(i64::MAX);
-    let (seconds, nanos) = (ms.div_euclid(1000), ms.rem_euclid(1000) * 1_000_000);
-    let date = DateTime::from_epoch(seconds, nanos, UtcOffset::default()).ok();
-    date.map(|date| date.to_string()).unwrap_or_default()
 }
 
 /// A statement that has ended.
@@ -76,7 +67,7 @@ impl SlowStatements {
         }
         let ms = u64::try_from(ended.took.as_millis()).unwrap_or(u64::MAX);
         let shown = ShownSlow {
-            started: date(time::now_ms().saturating_sub(ms)),
+            started: time::show(time::now_ms().saturating_sub(ms)),
             database: Arc::clone(ended.database),
             user: ended.identity.name(),
             query: ended.number.map(query_id),
@@ -151,11 +142,5 @@ mod tests {
         assert_eq!(*slow.shown(None)[0].text, *"CREATE USER ann SET PASSWORD '******'");
         note(&slow, &Identity::Anyone, &"ä".repeat(TEXT_CHARS_MAX + 1), 0);
         assert_eq!(slow.shown(None)[0].text.chars().count(), TEXT_CHARS_MAX + 3);
-    }
-
-    #[test]
-    fn dates_are_those_of_the_milliseconds() {
-        assert_eq!(date(0), "1970-01-01T00:00Z");
-        assert_eq!(date(1_500), "1970-01-01T00:00:01.5Z");
     }
 }

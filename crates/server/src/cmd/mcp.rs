@@ -59,7 +59,7 @@ pub(crate) struct Options {
     max_rows: u32,
     /// Characters of one answer, in JSON
     #[arg(long, value_name = "N", default_value_t = 40_000,
-          value_parser = clap::value_parser!(u32).range(1000..=100_000_000))]
+          value_parser = clap::value_parser!(u32).range(i64::from(mcp::CHARS_MIN)..=100_000_000))]
     max_chars: u32,
     /// Seconds after which a call is given up
     #[arg(long, value_name = "SECONDS", default_value_t = 30,

@@ -19,6 +19,7 @@ use telar_db::{Durability, Retention};
 
 use crate::dbms::Isolations;
 use crate::http::{self, Allowed};
+use crate::mcp;
 use crate::replication::SourceUrl;
 
 pub use kind::{
@@ -28,9 +29,6 @@ pub use load::{Loaded, Origin, Problem, load};
 
 /// Least `cluster.log_bytes`: groups of commits of this size are ordinary.
 const CLUSTER_LOG_BYTES_MIN: u64 = 16 << 20;
-
-/// Least `mcp.answer_bytes`, as of `telar mcp`.
-const MCP_ANSWER_BYTES_MIN: u64 = 1000;
 
 /// A setting: how it is called, what it means, how it is read and shown.
 pub struct Setting {
@@ -337,7 +335,7 @@ impl Config {
                  somebody looks at could do everything: name the origins",
             );
         }
-        if self.mcp_answer_bytes.0 < MCP_ANSWER_BYTES_MIN {
+        if self.mcp_answer_bytes.0 < u64::from(mcp::CHARS_MIN) {
             all.push("mcp.answer_bytes cannot be less than 1000B: no answer would fit");
         }
         if self.cluster_store.is_some() != self.cluster_node.is_some() {

@@ -42,6 +42,9 @@ use std::time::Duration;
 pub use graph::Graph;
 pub use server::Server;
 
+/// Least [`Settings::chars_max`]: nothing fits into less.
+pub const CHARS_MIN: u32 = 1000;
+
 /// Limits and rights of calls.
 #[derive(Debug, Clone)]
 pub struct Settings {

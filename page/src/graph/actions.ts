@@ -4,6 +4,7 @@ import { signal } from '@preact/signals'
 
 import type { Api } from '../server/api'
 import { elements, isKind, type Value } from '../server/values'
+import { messageOf } from '../view/words'
 import { compute, scoreName, type Algorithm, type Scope } from './algorithms'
 import * as statements from './statements'
 import type { Element, Group, Query } from './statements'
@@ -258,7 +259,7 @@ export class Actions {
       await work()
     } catch (error) {
       // Another result has come in the meantime.
-      if (!signal.aborted) this.error.value = error instanceof Error ? error.message : String(error)
+      if (!signal.aborted) this.error.value = messageOf(error)
     } finally {
       this.isBusy.value = false
     }

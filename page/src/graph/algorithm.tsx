@@ -2,10 +2,12 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+import { counted, messageOf } from '../view/words'
 import type { Actions } from './actions'
 import {
   ALGORITHMS, algorithmOf, estimate, estimateOf, readable, warning, written, type Estimate, type Scope
 } from './algorithms'
+import { Dialog } from './dialog'
 import type { View } from './view'
 
 interface DialogProps {
@@ -29,14 +31,7 @@ export function AlgorithmDialog ({ view, actions, onStatement }: DialogProps) {
   const [names, setNames] = useState<Names>({ labels: [], types: [] })
   const [chosen, setChosen] = useState<Names>({ labels: [], types: [] })
   const first = useRef<HTMLSelectElement>(null)
-  const former = useRef(document.activeElement)
-  useEffect(() => {
-    first.current?.focus()
-    void actions.names().then(setNames)
-    return () => {
-      if (former.current instanceof HTMLElement && former.current.isConnected) former.current.focus()
-    }
-  }, [])
+  useEffect(() => { void actions.names().then(setNames) }, [])
   const algorithm = algorithmOf(id)
   const scope: Scope = isWhole ? { kind: 'database', ...chosen } : { kind: 'shown' }
   const { value, problem } = useEstimate(view, actions, id, scope)
@@ -46,15 +41,7 @@ export function AlgorithmDialog ({ view, actions, onStatement }: DialogProps) {
     if (await actions.algorithm(algorithm, scope)) onClose()
   }
   return (
-    <div
-      class='graph-confirm graph-algorithm' role='dialog' aria-label='Algorithms'
-      onKeyDown={event => {
-        if (event.key !== 'Escape') return
-        event.stopPropagation()
-        onClose()
-      }}
-    >
-      <h2>Algorithms</h2>
+    <Dialog title='Algorithms' class='graph-algorithm' first={first} onClose={onClose}>
       <label>
         <span>Compute</span>
         <select ref={first} value={id} onChange={event => setId(event.currentTarget.value)}>
@@ -109,16 +96,14 @@ export function AlgorithmDialog ({ view, actions, onStatement }: DialogProps) {
           : <button type='button' onClick={onClose}>Cancel</button>}
         <button type='button' class='graph-primary' disabled={isBusy || !value} onClick={() => void run()}>Run</button>
       </div>
-    </div>
+    </Dialog>
   )
 }
 
 function told (value: Estimate | undefined, problem: string | undefined): string {
   if (problem !== undefined) return problem
   if (!value) return 'Asking what this takes…'
-  const count = (number: number, what: string): string =>
-    `${number.toLocaleString('en')} ${what}${number === 1 ? '' : 's'}`
-  return `${count(value.nodes, 'node')}, ${count(value.relationships, 'relationship')}: ` +
+  return `${counted(value.nodes, 'node')}, ${counted(value.relationships, 'relationship')}: ` +
     `about ${readable(value.bytes)} of memory.`
 }
 
@@ -139,7 +124,7 @@ function useEstimate (view: View, actions: Actions, id: string, scope: Scope): {
         const size = scope.kind === 'shown' ? { nodes: nodes.size, relationships: relationships.size } : {}
         setState({ value: { ...value, ...size } })
       } catch (error) {
-        if (!abort.signal.aborted) setState({ problem: error instanceof Error ? error.message : String(error) })
+        if (!abort.signal.aborted) setState({ problem: messageOf(error) })
       }
     }, PAUSE_MILLISECONDS)
     return () => {

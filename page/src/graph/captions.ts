@@ -1,5 +1,6 @@
 // Which nodes have captions: none over another, and none over the middle of a node that is connected as well.
 
+import type { Box } from './geometry'
 import type { Point } from './placement'
 
 // A node with a caption below it, in pixels.
@@ -21,13 +22,6 @@ const HEIGHT = 15
 
 // Smaller nodes have none.
 const RADIUS_MIN = 2
-
-interface Box {
-  left: number
-  right: number
-  top: number
-  bottom: number
-}
 
 export function captionBox ({ x, y, radius, width }: Captioned): Box {
   const top = y + radius + MARGIN

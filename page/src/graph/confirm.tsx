@@ -1,34 +1,20 @@
 // An edit before it runs: its statement and parameters, as they are.
 
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 
 import type { Actions, Edit } from './actions'
+import { Dialog } from './dialog'
 
 export function Confirm ({ edit, actions }: { edit: Edit, actions: Actions }) {
   const [isDetached, setDetached] = useState(false)
   const run = useRef<HTMLButtonElement>(null)
-  const former = useRef(document.activeElement)
-  useEffect(() => {
-    run.current?.focus()
-    return () => {
-      if (former.current instanceof HTMLElement && former.current.isConnected) former.current.focus()
-    }
-  }, [])
   const query = isDetached && edit.detached ? edit.detached : edit.query
   const cancel = (): void => {
     actions.edit.value = undefined
     actions.error.value = undefined
   }
   return (
-    <div
-      class='graph-confirm' role='dialog' aria-label={edit.title}
-      onKeyDown={event => {
-        if (event.key !== 'Escape') return
-        event.stopPropagation()
-        cancel()
-      }}
-    >
-      <h2>{edit.title}</h2>
+    <Dialog title={edit.title} first={run} onClose={cancel}>
       <p>This runs:</p>
       <pre tabindex={0}><code>{query.text}</code></pre>
       <pre class='graph-parameters' tabindex={0} aria-label='Parameters'>
@@ -55,6 +41,6 @@ export function Confirm ({ edit, actions }: { edit: Edit, actions: Actions }) {
           disabled={actions.isBusy.value} onClick={() => void actions.run(query)}
         >{edit.removes === undefined ? 'Run' : 'Delete'}</button>
       </div>
-    </div>
+    </Dialog>
   )
 }

@@ -6,7 +6,7 @@ import { put } from '../editor/editor'
 import { literal, type Node, type Relationship } from '../server/values'
 import { chosen } from '../state/chosen'
 import { parametersText } from '../state/kept'
-import { called, COUNT_MAX, nearest, numbers, NumbersError, vectorOf, type Like } from '../state/nearest'
+import { called, COUNT_MAX, nearest, numbers, NumbersError, searches, vectorOf, type Like } from '../state/nearest'
 import { parameters } from '../state/run'
 import { schema, type Index } from '../state/schema'
 import { api, database, noteError } from '../state/session'
@@ -50,12 +50,9 @@ function NoIndex () {
   )
 }
 
-function byWords ({ name, entity }: Index, words: string, limit: number): string {
-  const isNode = entity === 'NODE'
-  const rest = isNode
-    ? 'YIELD node, score RETURN node, score'
-    : 'YIELD relationship AS r, score RETURN startNode(r) AS a, r, endNode(r) AS b, score'
-  return `CALL db.index.fulltext.query${isNode ? 'Nodes' : 'Relationships'}(${literal(name)}, ${literal(words)})\n${rest} LIMIT ${limit}`
+function byWords (index: Index, words: string, limit: number): string {
+  const { kind, yields, shows } = searches(index)
+  return `CALL db.index.fulltext.query${kind}(${literal(index.name)}, ${literal(words)})\n${yields} RETURN ${shows} LIMIT ${limit}`
 }
 
 function ByWords ({ index }: { index: Index }) {
@@ -186,7 +183,7 @@ effect(() => {
 async function find (index: Index): Promise<void> {
   try {
     const { fields, rows } = await api.value.run(byWords(index, finding.value, FOUND_MAX))
-    const at = fields.indexOf(index.entity === 'NODE' ? 'node' : 'r')
+    const at = fields.indexOf(searches(index).found)
     hits.value = rows.map(row => row[at] as Node | Relationship)
     problem.value = ''
   } catch (error) {

@@ -6,6 +6,7 @@ import { useEffect } from 'preact/hooks'
 import { put } from '../editor/editor'
 import { api, database, databases, noteError } from '../state/session'
 import { duration } from '../view/results'
+import { counted } from '../view/words'
 
 const EVERY_MS = 10_000
 
@@ -63,7 +64,7 @@ export function SlowQueries () {
         {all.value?.map((slow, at) => {
           const { start, database, user, milliseconds, rows, error, query } = slow
           const told = [
-            duration(milliseconds), `${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`, user, database,
+            duration(milliseconds), counted(rows, 'row'), user, database,
             new Date(start).toLocaleString(), error.replace(/^.*\./, '')
           ]
           return (

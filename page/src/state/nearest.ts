@@ -40,16 +40,26 @@ export function vectorOf (element: Node | Relationship, index: Index): string | 
   return candidates.find(key => isVector(element.properties[key]))
 }
 
+// How the procedures that search an index end, which column has what they find, and what shows it.
+export function searches ({ entity }: Index): { kind: string, found: string, yields: string, shows: string } {
+  return entity === 'NODE'
+    ? { kind: 'Nodes', found: 'node', yields: 'YIELD node, score', shows: 'node, score' }
+    : {
+        kind: 'Relationships',
+        found: 'r',
+        yields: 'YIELD relationship AS r, score',
+        shows: 'startNode(r) AS a, r, endNode(r) AS b, score'
+      }
+}
+
 // The statement that finds `count` of what is nearest.
 export function nearest (index: Index, like: Like, count: number): Search {
   const isNode = index.entity === 'NODE'
-  const call = `CALL db.index.vector.query${isNode ? 'Nodes' : 'Relationships'}`
-  const found = isNode ? 'node' : 'relationship'
-  const ends = isNode ? 'node, score' : 'startNode(r) AS a, r, endNode(r) AS b, score'
-  const yields = isNode ? 'YIELD node, score' : 'YIELD relationship AS r, score'
+  const { kind, found, yields, shows } = searches(index)
+  const call = `CALL db.index.vector.query${kind}`
   if ('numbers' in like) {
     return {
-      text: `${call}(${literal(index.name)}, ${count}, $vector)\n${yields}\nRETURN ${ends}`,
+      text: `${call}(${literal(index.name)}, ${count}, $vector)\n${yields}\nRETURN ${shows}`,
       parameters: { vector: like.numbers }
     }
   }
@@ -60,11 +70,11 @@ export function nearest (index: Index, like: Like, count: number): Search {
     : `MATCH (s)-[l]->() WHERE elementId(s) = ${literal(element.start)} AND elementId(l) = ${literal(element.id)}`
   // It is the nearest to itself, where it is in the index, and is left out.
   const isSame = isNode === (element.kind === 'node')
-  const others = isSame ? `\nWHERE ${isNode ? found : 'r'} <> ${self}` : ''
+  const others = isSame ? `\nWHERE ${found} <> ${self}` : ''
   const limit = isSame ? ` LIMIT ${count}` : ''
   return {
     text: `${match}\n${call}(${literal(index.name)}, ${isSame ? count + 1 : count}, ${self}.${name(property)})\n` +
-      `${yields}${others}\nRETURN ${ends}${limit}`,
+      `${yields}${others}\nRETURN ${shows}${limit}`,
     parameters: {}
   }
 }

@@ -4,6 +4,7 @@
 import { lightUp } from '../editor/editor'
 import type { Operator } from '../server/api'
 import { duration } from './results'
+import { counted } from './words'
 
 // The share of all hits, or of the time, from which on an operator counts as hot.
 const HOT = 0.4
@@ -57,10 +58,6 @@ function Branch ({ operator, all, text, offset }: { operator: Operator, all: Tot
       )}
     </li>
   )
-}
-
-function counted (count: number, what: string): string {
-  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`
 }
 
 // Whether the estimate is ten times too large or too small, and it matters.

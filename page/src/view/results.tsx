@@ -14,6 +14,7 @@ import { lazy } from './lazy'
 import { PlanView } from './plan'
 import { Slider } from './slider'
 import { Table } from './table'
+import { counted } from './words'
 
 type Look = 'graph' | 'table' | 'json' | 'plan'
 
@@ -122,12 +123,12 @@ function Outcome ({ result }: { result: Result }) {
   void result.version.value
   const progress = result.progress.value
   const counters = result.summary.value?.counters ?? {}
-  const counted = COUNTED.filter(([key]) => Number(counters[key] ?? 0) > 0)
+  const changes = COUNTED.filter(([key]) => Number(counters[key] ?? 0) > 0)
     .map(([key, text]) => `${Number(counters[key]).toLocaleString('en')} ${text}`)
   const rows = result.rows.length
   const parts = [
-    ...result.fields.value.length > 0 ? [`${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`] : [],
-    ...counted,
+    ...result.fields.value.length > 0 ? [counted(rows, 'row')] : [],
+    ...changes,
     ...progress === 'running' ? ['running…'] : progress === 'done' ? [duration(result.tookMs.value)] : [progress],
     ...result.asOf === '' ? [] : [`as of ${result.asOf}`]
   ]

@@ -17,6 +17,7 @@
 pub(crate) mod archive;
 pub(crate) mod changes;
 pub(crate) mod copy_mark;
+mod environment;
 mod fresh;
 pub(crate) mod identity;
 mod lock;
@@ -253,11 +254,14 @@ impl Store {
             // SAFETY: without LMDB's lock file nobody may write: our own lock sees to that.
             unsafe { options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
         }
+        let patience = match access {
+            Access::Write => environment::RELEASE_MAX,
+            Access::Read => environment::RELEASE_TO_READ_MAX,
+        };
         // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
         // handles of this one, away from it.
-        let env = unsafe { options.open(path) };
+        let env = unsafe { environment::open(&options, path, patience) };
         let env = env.map_err(|error| match error {
-            // Memory that readers let go of a moment ago holds the store, and will be freed.
             heed::Error::EnvAlreadyOpened => Error::Locked {
                 path: path.into(),
                 holder: "this process".to_owned(),

@@ -5,7 +5,7 @@ mod common;
 
 use common::{database, rows};
 use telar_db::query::{ErrorKind, QueryError, QueryResult};
-use telar_db::{Database, Session, Value, ValueMap};
+use telar_db::{Database, Isolation, Session, Value, ValueMap};
 
 fn run(db: &Database, text: &str) -> QueryResult {
     Session::new(db).run(text, &[]).unwrap_or_else(|e| panic!("{text}: {e}"))
@@ -313,6 +313,33 @@ fn a_transaction_finds_its_own_writes_and_nobody_else_does() {
     assert_eq!(found(&db, "works", "matrix"), ["f"]);
 }
 
+/// Two transactions look for what neither finds and then make what the other one looked for: one of
+/// them has to come first. The word is new to the index, whatever way it is looked for.
+#[test]
+fn serializable_searches_conflict_with_words_that_would_be_found() {
+    for query in
+        ["zebra", "zeb*", "*bra", "zebru~1", "/z.bra/", "title:[y TO zz]", "zebra AND real"]
+    {
+        let db = telar_db::open_in_memory().unwrap();
+        fill(&db);
+        run(&db, CREATE);
+        let session = Session::new(&db).with_isolation(Isolation::Serializable);
+        let none = ValueMap::default();
+        let search = format!(
+            "CALL db.index.fulltext.queryNodes('works', '{query}') YIELD node RETURN node.name"
+        );
+        let mut both = [session.begin().unwrap(), session.begin().unwrap()];
+        for txn in &mut both {
+            assert_eq!(txn.run(&search, &none).unwrap().rows.len(), 0, "{query}");
+            drop(txn.run("CREATE (:Film {title: 'real zebra'})", &none).unwrap());
+            // It finds its own, too.
+            assert_eq!(txn.run(&search, &none).unwrap().rows.len(), 1, "{query}");
+        }
+        let [one, other] = both.map(|txn| txn.commit().is_ok());
+        assert!(one && !other, "{query}: {one} {other}");
+    }
+}
+
 #[test]
 fn an_index_is_there_when_the_database_is_opened_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -329,6 +356,16 @@ fn an_index_is_there_when_the_database_is_opened_again() {
     run(&db, "MATCH (n {name: 'b'}) SET n.text = 'matrix'");
     drop(db);
     let db = open();
+    // Read where it is stored, before it is in memory.
+    for (query, expected) in [
+        ("matr*x", &["b"][..]),
+        ("?orld", &["a", "c"]),
+        ("wurld~1", &["c", "a"]),
+        ("/mat.*/", &["b"]),
+        ("matrix AND reloaded", &["b"]),
+    ] {
+        assert_eq!(found(&db, "works", query), expected, "{query}");
+    }
     assert_eq!(found(&db, "works", "matrix"), ["b"]);
     assert_eq!(found(&db, "works", "world"), ["c", "a"]);
     assert_eq!(run(&db, "SHOW FULLTEXT INDEXES").rows.len(), 2);

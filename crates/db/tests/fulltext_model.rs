@@ -27,20 +27,30 @@ const LABELS: [&str; 3] = ["A", "B", "C"];
 enum Query {
     Term(Option<usize>, &'static str),
     Phrase(&'static str, &'static str),
-    Prefix(&'static str),
+    /// A term of which this is true.
+    Matching(fn(&str) -> bool),
     Both(&'static str, &'static str),
+    /// The first, and one of the others.
+    BothOf(&'static str, [&'static str; 2]),
+    /// The first; the other adds.
+    Needed(&'static str, &'static str),
     Either(&'static str, &'static str),
     Without(&'static str, &'static str),
 }
 
-const QUERIES: [(&str, Query); 9] = [
+const QUERIES: [(&str, Query); 14] = [
     ("aa", Query::Term(None, "aa")),
     ("q:ab", Query::Term(Some(1), "ab")),
     ("p:cc", Query::Term(Some(0), "cc")),
     ("\"aa ba\"", Query::Phrase("aa", "ba")),
-    ("b*", Query::Prefix("b")),
-    ("*", Query::Prefix("")),
+    ("b*", Query::Matching(|term| term.starts_with("b"))),
+    ("*b", Query::Matching(|term| term.ends_with("b"))),
+    ("/a[ab]|cc/", Query::Matching(|term| ["aa", "ab", "cc"].contains(&term))),
+    ("[ab TO bb]", Query::Matching(|term| ["ab", "ba", "bb"].contains(&term))),
+    ("*", Query::Matching(|_| true)),
     ("aa AND bb", Query::Both("aa", "bb")),
+    ("cc AND (aa bb)", Query::BothOf("cc", ["aa", "bb"])),
+    ("+aa ab", Query::Needed("aa", "ab")),
     ("ab cc", Query::Either("ab", "cc")),
     ("ba -aa", Query::Without("ba", "aa")),
 ];
@@ -75,22 +85,30 @@ fn evaluate(state: &State, query: Query) -> BTreeMap<i64, f64> {
         }
         sum
     };
+    let both = |a: BTreeMap<i64, f64>, b: BTreeMap<i64, f64>| {
+        let both = sum(&[a.clone(), b.clone()]).into_iter();
+        both.filter(|(id, _)| a.contains_key(id) && b.contains_key(id)).collect()
+    };
     let everywhere = |sought: &[&str]| sum(&[score(0, sought), score(1, sought)]);
     match query {
         Query::Term(Some(field), term) => score(field, &[term]),
         Query::Term(None, term) => everywhere(&[term]),
         Query::Phrase(a, b) => everywhere(&[a, b]),
-        Query::Prefix(prefix) => {
+        Query::Matching(matches) => {
             let count = |(id, d): &(i64, &Document)| {
-                let has = |t: &&Vec<&str>| t.iter().any(|word| word.starts_with(prefix));
+                let has = |t: &&Vec<&str>| t.iter().any(|word| matches(word));
                 (*id, d.texts.iter().filter(has).count() as f64)
             };
             documents.iter().map(count).filter(|(_, n)| *n > 0.0).collect()
         }
-        Query::Both(a, b) => {
-            let (a, b) = (everywhere(&[a]), everywhere(&[b]));
-            let both = sum(&[a.clone(), b.clone()]);
-            both.into_iter().filter(|(id, _)| a.contains_key(id) && b.contains_key(id)).collect()
+        Query::Both(a, b) => both(everywhere(&[a]), everywhere(&[b])),
+        Query::BothOf(a, [b, c]) => {
+            both(everywhere(&[a]), sum(&[everywhere(&[b]), everywhere(&[c])]))
+        }
+        Query::Needed(a, b) => {
+            let a = everywhere(&[a]);
+            let sum = sum(&[a.clone(), everywhere(&[b])]);
+            sum.into_iter().filter(|(id, _)| a.contains_key(id)).collect()
         }
         Query::Either(a, b) => sum(&[everywhere(&[a]), everywhere(&[b])]),
         Query::Without(a, b) => {

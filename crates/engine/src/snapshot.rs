@@ -5,6 +5,7 @@ mod estimates;
 pub(crate) mod fulltext;
 mod index;
 mod near;
+mod terms;
 mod view;
 
 use std::ops::{Deref, Range};

@@ -356,6 +356,20 @@ pub trait View {
         Err(crate::IndexUnavailable::WrongKind(index).into())
     }
 
+    /// Calls `f` with what the keys of a term begin with (field and term; a zero follows), for each
+    /// term of a full-text index with a key in a range: at least for all that an object has, and
+    /// perhaps more than once. Until `f` breaks off; it must not read the graph.
+    ///
+    /// Cost: a few hundred entries of a term, whose objects are not looked at.
+    fn fulltext_terms(
+        &self,
+        index: IndexId,
+        _keys: Range<&[u8]>,
+        _f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        Err(crate::IndexUnavailable::WrongKind(index).into())
+    }
+
     /// The objects that have a term in a property of a full-text index. The keys of its entries
     /// (`telar_text::key`) start with `beginning`, which a zero follows. `go_on` is asked from time
     /// to time; once it breaks off, the answer is not whole and the caller drops it.

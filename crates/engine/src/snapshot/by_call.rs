@@ -181,6 +181,15 @@ macro_rules! reads_by_call {
                 self.reader().fulltext_entries(index, keys, f)
             }
 
+            fn fulltext_terms(
+                &self,
+                index: IndexId,
+                keys: Range<&[u8]>,
+                f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+            ) -> Result<(), ReadError> {
+                self.reader().fulltext_terms(index, keys, f)
+            }
+
             fn fulltext_postings(
                 &self,
                 index: IndexId,

@@ -77,6 +77,16 @@ impl Reader<'_> {
         self.fulltext_items(index, &key_range(keys), give)
     }
 
+    /// For [`View::fulltext_terms`](telar_graph::View::fulltext_terms).
+    pub(crate) fn fulltext_terms_batch(
+        &self,
+        id: IndexId,
+        keys: &Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), IndexUnavailable> {
+        self.fulltext_beginnings(self.fulltext(id)?, &key_range(keys), f)
+    }
+
     /// The objects that have a term, for
     /// [`View::fulltext_postings`](telar_graph::View::fulltext_postings).
     pub(crate) fn fulltext_list(

@@ -55,7 +55,7 @@ impl Reader<'_> {
     /// Collects entries from `from` on, for as long as `is_wanted` says so, of an index that is not
     /// in memory, where they are stored. `None` if it is in memory now.
     #[cold]
-    fn read_stored<const N: usize>(
+    pub(super) fn read_stored<const N: usize>(
         &self,
         index: &Index,
         from: &SortKey,
@@ -84,7 +84,7 @@ impl Reader<'_> {
     }
 
     /// A copy of the index as it was.
-    fn past_index(&self, past: &Past, index: &Index) -> Arc<PastIndex> {
+    pub(super) fn past_index(&self, past: &Past, index: &Index) -> Arc<PastIndex> {
         let bound = self.shared.vertex_bound();
         past.indexes.get(index.id, || PastIndex::make(index, &self.source(), bound, self.read_ts))
     }

@@ -558,6 +558,16 @@ impl View for Reader<'_> {
         self.checked(())
     }
 
+    fn fulltext_terms(
+        &self,
+        index: IndexId,
+        keys: Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        self.fulltext_terms_batch(index, &keys, f)?;
+        self.checked(())
+    }
+
     fn fulltext_postings(
         &self,
         index: IndexId,

@@ -148,6 +148,46 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    /// Calls `f` with the beginnings of the postings in a range, at least of those that this
+    /// transaction sees; remembers the read.
+    pub(super) fn fulltext_terms_batch(
+        &self,
+        id: IndexId,
+        keys: &Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), Error> {
+        let reader = self.reader();
+        let index = reader.fulltext(id)?;
+        let range = key_range(keys);
+        let mut flow = ControlFlow::Continue(());
+        reader.fulltext_beginnings(index, &range, &mut |beginning| {
+            flow = f(beginning);
+            flow
+        })?;
+        let mut give = |key: &SortKey| {
+            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            if flow.is_continue()
+                && let Some(beginning) = key::beginning(&bytes)
+            {
+                flow = f(beginning);
+            }
+        };
+        let mut own = self.own_keys.borrow_mut();
+        let own = own.get_or_insert_default();
+        match index.definition.target {
+            IndexTarget::Vertices(_) => {
+                let own = self.own_vertices(&mut own.vertices, index, &reader);
+                own.range(&range).for_each(|(key, _)| give(key));
+            }
+            IndexTarget::Edges(ty) => {
+                let own = self.own_edges(&mut own.edges, index, ty, &reader);
+                own.range(&range).for_each(|(key, _)| give(key));
+            }
+        }
+        self.note_range(index, range);
+        Ok(())
+    }
+
     /// The objects that have a term, as this transaction sees it; remembers the read.
     pub(super) fn fulltext_list(
         &self,

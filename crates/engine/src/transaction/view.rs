@@ -556,6 +556,15 @@ impl View for Transaction<'_> {
         self.fulltext_batch(index, &keys, f).map_err(failed)
     }
 
+    fn fulltext_terms(
+        &self,
+        index: IndexId,
+        keys: Range<&[u8]>,
+        f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), ReadError> {
+        self.fulltext_terms_batch(index, &keys, f).map_err(failed)
+    }
+
     fn fulltext_postings(
         &self,
         index: IndexId,

@@ -223,6 +223,21 @@ macro_rules! counted {
                 read
             }
 
+            fn fulltext_terms(
+                &self,
+                index: IndexId,
+                keys: Range<&[u8]>,
+                f: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+            ) -> Result<(), ReadError> {
+                let mut terms = 0;
+                let read = self.graph.fulltext_terms(index, keys, &mut |beginning| {
+                    terms += 1;
+                    f(beginning)
+                });
+                add(self.hits, terms);
+                read
+            }
+
             fn fulltext_postings(
                 &self,
                 index: IndexId,

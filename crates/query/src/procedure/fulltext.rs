@@ -479,6 +479,40 @@ impl<O: Object> Source for Read<'_, '_, O> {
         }
     }
 
+    fn terms(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        f: &mut dyn FnMut(&str),
+    ) -> Result<(), QueryError> {
+        let mut tell = |beginning: &[u8]| {
+            if let Some(Ok(term)) = beginning.get(1..).map(str::from_utf8) {
+                f(term);
+            }
+        };
+        if let Some(scanned) = &self.scanned {
+            let range = (Bound::Included(from), Bound::Excluded(to));
+            let keys = scanned.range::<[u8], _>(range);
+            keys.filter_map(|(key, _)| key::beginning(key)).for_each(tell);
+            return Ok(());
+        }
+        let (call, since) = (self.call, &mut self.since);
+        for part in self.parts {
+            let mut stopped = Ok(());
+            let read = call.graph().fulltext_terms(part.id, from..to, &mut |beginning| {
+                *since += 1;
+                if *since >= STEP {
+                    *since = 0;
+                    stopped = call.check();
+                }
+                tell(beginning);
+                if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            stopped?;
+            read?;
+        }
+        Ok(())
+    }
+
     fn lists(&mut self, field: u8, term: &str) -> Result<Vec<Found<O>>, QueryError> {
         let (from, to) = key::term(field, term);
         if self.scanned.is_some() {

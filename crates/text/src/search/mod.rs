@@ -1,17 +1,22 @@
 //! Hits of a query, with their scores.
 //!
 //! ```text
-//!  sum of terms ─► lists of the snapshot ─► the best, without a look at most others     top.rs
+//!  words ─► terms needed, added, excluded ─► lists of the snapshot                      form.rs
+//!    a sum of terms ─► the best, without a look at most others                          top.rs
+//!    several are needed ─► the best of those that have all                              all.rs
 //!  clause ─► terms of each field ─► lists or postings ─► hits of the clause             terms.rs
 //!  phrase ─► objects with all terms ─► their texts, analyzed ─► moves                   phrase.rs
 //!  Boolean ─► hits of its clauses, put together                                         mod.rs
 //! ```
 //!
 //! Nothing is estimated: the number of documents with a term is the length of its list at the
-//! snapshot. Hits of a clause are sorted by object. *Cost*: of a sum of terms, what `top.rs` says;
+//! snapshot. Hits of a clause are sorted by object. *Cost*: of words, what `top.rs` and `all.rs` say;
 //! else all postings of the terms of a query; of a phrase also the texts of the objects that have
 //! all of its words.
 
+mod all;
+mod cursor;
+mod form;
 mod pattern;
 mod phrase;
 mod terms;
@@ -26,6 +31,9 @@ use crate::analyzer::Analyzer;
 use crate::key::Entry;
 use crate::query::{Clause, Node, Occur};
 use crate::score::{Scorer, Totals, idf};
+use all::{Conjunction, Group};
+use cursor::{Cursor, Place};
+use form::Form;
 
 /// Bytes of a hit, with those of a copy that is being sorted or put together with others.
 const HIT_BYTES: usize = 32;
@@ -77,6 +85,13 @@ pub trait Source {
         keys: (&[u8], &[u8]),
         f: &mut dyn FnMut(Entry<'_>, Self::Id),
     ) -> Result<(), Self::Error>;
+
+    /// Calls `f` with each term of which a posting's key is from the first on and below the second:
+    /// at least with those that an object has, perhaps more than once.
+    ///
+    /// # Errors
+    /// If they cannot be read, or the search is to end.
+    fn terms(&mut self, keys: (&[u8], &[u8]), f: &mut dyn FnMut(&str)) -> Result<(), Self::Error>;
 
     /// The objects that have a term in a field: a list for each part of the index, always as many.
     /// No object is in two of them.
@@ -148,9 +163,8 @@ pub fn search<S: Source>(
     most: usize,
 ) -> Result<Ranked<S::Id>, Failure<S::Error>> {
     let mut search = Search { source, fields, analyzer, totals: None };
-    let mut terms = Vec::new();
-    let mut hits = if search.is_sum(query, 1.0, &mut terms) {
-        search.best(&terms, most)?
+    let mut hits = if let Some(form) = search.form(query) {
+        search.best(&form, most)?
     } else {
         let hits = search.hits(query)?.unwrap_or_default();
         search.source.check(hits.len() * HIT_BYTES)?;
@@ -171,13 +185,6 @@ fn rank<I: Ord>(a: &(I, f32), b: &(I, f32)) -> Ordering {
     b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0))
 }
 
-/// A term in a field, and what its scores are multiplied by.
-struct Term {
-    field: u8,
-    text: String,
-    boost: f32,
-}
-
 impl<S: Source> Search<'_, S> {
     /// The hits of a clause; `None` if it has no words, as if it were not there.
     fn hits(&mut self, clause: &Clause) -> Found<S> {
@@ -194,43 +201,48 @@ impl<S: Source> Search<'_, S> {
         }))
     }
 
-    /// True if the hits of a clause are those of terms, and scores their sums; appends the terms.
-    fn is_sum(&self, clause: &Clause, boost: f32, terms: &mut Vec<Term>) -> bool {
-        let boost = boost * clause.boost;
-        match &clause.node {
-            Node::Words(text) => {
-                for field in self.fields_of(clause.field.as_deref()) {
-                    let tokens = self.analyzer.tokens(&[text]).into_iter();
-                    terms.extend(tokens.map(|token| Term { field, text: token.term, boost }));
-                }
-                true
-            }
-            Node::Boolean(clauses) => clauses.iter().all(|(occur, clause)| {
-                matches!(occur, Occur::Should) && self.is_sum(clause, boost, terms)
-            }),
-            _ => false,
+    /// The best documents of a query of words, so many at most, in no order.
+    fn best(&mut self, form: &Form, most: usize) -> Result<Ranked<S::Id>, Failure<S::Error>> {
+        // A group without a term is of words that no document has.
+        if most == 0 || form.needed.is_empty() || form.needed.iter().any(Vec::is_empty) {
+            return Ok(Vec::new());
         }
-    }
-
-    /// The best documents of a sum of terms, so many at most, in no order.
-    fn best(&mut self, terms: &[Term], most: usize) -> Result<Ranked<S::Id>, Failure<S::Error>> {
-        let mut lists: Vec<Vec<S::List>> = Vec::with_capacity(terms.len());
-        let mut scorers = Vec::with_capacity(terms.len());
-        for term in terms {
+        let mut lists: Vec<Vec<S::List>> = Vec::new();
+        let mut scorers = Vec::new();
+        let counting = form.needed.iter().flatten().chain(&form.optional);
+        for term in counting.clone().chain(&form.without) {
             let of_parts = self.source.lists(term.field, &term.text)?;
             let totals = self.totals_of(term.field)?;
             let with_term: usize = of_parts.iter().map(List::len).sum();
-            scorers.push(Scorer::new(totals, idf(totals.documents, with_term as u64), term.boost));
+            scorers.push(Scorer::new(
+                totals,
+                idf(totals.documents, with_term as u64),
+                term.boost(),
+            ));
             lists.push(of_parts);
         }
+        let count = counting.count();
         let parts = lists.iter().map(Vec::len).min().unwrap_or(0);
         let (mut found, source) = (Vec::new(), &mut *self.source);
         for part in 0..parts {
-            let of_part = lists.iter().map(|of_parts| &of_parts[part]);
-            let of_part: Vec<(&S::List, &Scorer)> = of_part.zip(&scorers).collect();
+            let mut terms = (0..).zip(&lists).zip(&scorers);
+            let mut cursors = |n: usize| -> Vec<Cursor<'_, S::List>> {
+                let terms = terms.by_ref().take(n);
+                terms.map(|((at, lists), scorer)| Cursor::new(&lists[part], scorer, at)).collect()
+            };
+            let mut needed: Vec<_> = form.needed.iter().map(|terms| cursors(terms.len())).collect();
+            let optional = cursors(form.optional.len());
+            let without = lists[count..].iter().map(|lists| Place::new(&lists[part])).collect();
             let before = found.len();
             let check = &mut |held: usize| source.check((before + held) * HIT_BYTES);
-            found.append(&mut top::top(&of_part, most, check)?);
+            let mut best = match (&mut needed[..], &optional[..]) {
+                ([sum], []) => top::top(std::mem::take(sum), without, count, most, check)?,
+                _ => {
+                    let needed = needed.into_iter().map(Group).collect();
+                    Conjunction { needed, optional, without }.best(count, most, check)?
+                }
+            };
+            found.append(&mut best);
         }
         source.check(found.len() * HIT_BYTES)?;
         Ok(found)
@@ -285,13 +297,22 @@ impl<S: Source> Search<'_, S> {
     fn everything(&mut self) -> Result<Hits<S::Id>, Failure<S::Error>> {
         let mut hits = Hits::new();
         for field in 0..self.fields.len() as u8 {
-            let (from, to) = crate::key::lengths(field);
-            self.source.entries((&from, &to), &mut |_, id| {
-                hits.push((id, 1.0));
-            })?;
-            self.source.check(hits.len() * HIT_BYTES)?;
+            hits.append(&mut self.with_field(field, 0)?);
         }
         Ok(once(hits))
+    }
+
+    /// The documents with so many terms in a field, each with the score 1.
+    fn with_field(&mut self, field: u8, least: u32) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let mut hits = Hits::new();
+        let (from, to) = crate::key::lengths(field);
+        self.source.entries((&from, &to), &mut |entry, id| {
+            if matches!(entry, Entry::Length { length, .. } if length >= least) {
+                hits.push((id, 1.0));
+            }
+        })?;
+        self.source.check(hits.len() * HIT_BYTES)?;
+        Ok(hits)
     }
 
     fn boolean(&mut self, clauses: &[(Occur, Clause)]) -> Found<S> {

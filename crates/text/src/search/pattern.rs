@@ -31,6 +31,11 @@ impl Wildcard {
         }
     }
 
+    /// True if every term is matched.
+    pub(super) fn is_anything(&self) -> bool {
+        self.0[..] == [Piece::Any]
+    }
+
     /// True if all of a term is matched. *Cost*: at most pieces times letters.
     pub(super) fn matches(&self, term: &str) -> bool {
         let pieces = &self.0[..];

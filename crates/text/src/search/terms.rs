@@ -1,15 +1,18 @@
 //! Hits of terms: one, or those that a pattern finds.
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 
 use super::pattern::{Regex, Wildcard, edits};
 use super::{Failure, Found, HIT_BYTES, Hits, List, Search, Source, once, summed};
-use crate::key::{self, Entry};
+use crate::key;
 use crate::query::Piece;
 use crate::score::{Scorer, idf};
 
 /// Terms that a fuzzy term stands for, at most: those most like it, as in Lucene.
 const FUZZY_TERMS_MAX: usize = 50;
+
+/// Bytes of a term in a set of them, beside its letters.
+const TERM_BYTES: usize = 48;
 
 /// Most edits of a fuzzy term.
 const EDITS_MAX: f32 = 2.0;
@@ -61,25 +64,38 @@ impl<S: Source> Search<'_, S> {
         Ok(Some(summed(hits)))
     }
 
-    /// Every document with a term in a range of keys that passes, each with the score 1.
-    fn matching(
+    /// The terms in a range of keys that pass, in order.
+    fn passing(
         &mut self,
         (from, to): (&[u8], &[u8]),
         mut passes: impl FnMut(&str) -> bool,
-    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
-        let mut hits = Hits::new();
-        let (mut last, mut is_wanted) = (String::new(), false);
-        self.source.entries((from, to), &mut |entry, id| {
-            let Entry::Posting { term, .. } = entry else { return };
-            if term != last || last.is_empty() {
-                term.clone_into(&mut last);
-                is_wanted = passes(term);
-            }
-            if is_wanted {
-                hits.push((id, 1.0));
+    ) -> Result<BTreeSet<String>, Failure<S::Error>> {
+        let (mut passing, mut bytes) = (BTreeSet::new(), 0);
+        self.source.terms((from, to), &mut |term| {
+            if passes(term) && !passing.contains(term) {
+                bytes += term.len() + TERM_BYTES;
+                passing.insert(term.to_owned());
             }
         })?;
-        self.source.check(hits.len() * HIT_BYTES)?;
+        self.source.check(bytes)?;
+        Ok(passing)
+    }
+
+    /// Every document with a term in a range of keys that passes, each with the score 1.
+    fn matching(
+        &mut self,
+        field: u8,
+        keys: (&[u8], &[u8]),
+        passes: impl FnMut(&str) -> bool,
+    ) -> Result<Hits<S::Id>, Failure<S::Error>> {
+        let mut hits = Hits::new();
+        for term in self.passing(keys, passes)? {
+            for list in self.source.lists(field, &term)? {
+                let objects = (0..list.blocks()).flat_map(|block| list.objects(block));
+                hits.extend(objects.map(|id| (*id, 1.0)));
+            }
+            self.source.check(hits.len() * HIT_BYTES)?;
+        }
         Ok(once(hits))
     }
 
@@ -93,8 +109,11 @@ impl<S: Source> Search<'_, S> {
             other => other.clone(),
         });
         let pattern = Wildcard::new(pieces);
+        if pattern.is_anything() {
+            return Ok(once(self.with_field(field, 1)?));
+        }
         let (from, to) = key::prefix(field, pattern.beginning());
-        self.matching((&from, &to), |term| pattern.matches(term))
+        self.matching(field, (&from, &to), |term| pattern.matches(term))
     }
 
     pub(super) fn regex(
@@ -104,7 +123,7 @@ impl<S: Source> Search<'_, S> {
     ) -> Result<Hits<S::Id>, Failure<S::Error>> {
         let regex = Regex::new(&self.analyzer.normalized(text)).map_err(Failure::Query)?;
         let (from, to) = key::prefix(field, "");
-        self.matching((&from, &to), |term| regex.matches(term))
+        self.matching(field, (&from, &to), |term| regex.matches(term))
     }
 
     /// Terms between two ends, each with whether it belongs to the range.
@@ -125,7 +144,7 @@ impl<S: Source> Search<'_, S> {
         if let Some((to, _)) = &to {
             last = last.min(key::term(field, to).1);
         }
-        self.matching((&first, &last), |term| {
+        self.matching(field, (&first, &last), |term| {
             from.as_ref().is_none_or(|(from, is_in)| *from != *term || *is_in)
                 && to.as_ref().is_none_or(|(to, is_in)| *to != *term || *is_in)
         })
@@ -145,40 +164,37 @@ impl<S: Source> Search<'_, S> {
             0.0 => 0.0,
             s => ((1.0 - s) * sought.len() as f32).min(EDITS_MAX),
         } as usize;
-        let mut near: HashMap<String, (usize, Postings<S::Id>)> = HashMap::new();
-        let (mut last, mut distance) = (String::new(), None);
         let (from, to) = match allowed {
             0 => key::term(field, &term),
             _ => key::prefix(field, ""),
         };
-        self.source.entries((&from, &to), &mut |entry, id| {
-            let Entry::Posting { term, frequency, norm, .. } = entry else { return };
-            if term != last || last.is_empty() {
-                term.clone_into(&mut last);
-                distance = edits(&sought, term, allowed);
-            }
-            let Some(distance) = distance else { return };
-            if !near.contains_key(term) {
-                near.insert(term.to_owned(), (distance, Vec::new()));
-            }
-            if let Some((_, postings)) = near.get_mut(term) {
-                postings.push((id, frequency, norm));
-            }
-        })?;
-        let postings: usize = near.values().map(|(_, postings)| postings.len()).sum();
-        self.source.check(postings * HIT_BYTES)?;
-        let likeness = |(found, (distance, postings)): (String, (usize, Postings<S::Id>))| {
+        let mut near = Vec::new();
+        for found in self.passing((&from, &to), |term| edits(&sought, term, allowed).is_some())? {
+            let Some(distance) = edits(&sought, &found, allowed) else { continue };
             let shorter = found.chars().count().min(sought.len()).max(1);
             let like = if distance == 0 { 1.0 } else { 1.0 - distance as f32 / shorter as f32 };
-            (like.max(0.0), found, postings)
-        };
-        let mut near: Vec<_> = near.into_iter().map(likeness).collect();
-        near.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-        near.truncate(FUZZY_TERMS_MAX);
+            near.push((like.max(0.0), found));
+        }
+        // Stable: of terms that are as like, the first in order.
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let (mut postings, mut held) = (Vec::new(), 0);
+        for (like, term) in near {
+            let found = self.postings(&term, field)?;
+            if found.is_empty() {
+                continue;
+            }
+            held += found.len();
+            self.source.check(held * HIT_BYTES)?;
+            postings.push((like, found));
+            if postings.len() == FUZZY_TERMS_MAX {
+                break;
+            }
+        }
+        let near = postings;
         let totals = self.totals_of(field)?;
-        let df = near.iter().map(|(_, _, postings)| postings.len()).max().unwrap_or(0);
+        let df = near.iter().map(|(_, postings)| postings.len()).max().unwrap_or(0);
         let mut hits = Hits::new();
-        for (like, _, postings) in near {
+        for (like, postings) in near {
             let scorer = Scorer::new(totals, idf(totals.documents, df as u64), like);
             for (id, frequency, norm) in postings {
                 hits.push((id, scorer.of(frequency, norm).into()));

@@ -1,6 +1,6 @@
 //! Hits and scores over a few documents, by hand.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
@@ -11,21 +11,28 @@ use crate::query::parse;
 /// Documents in memory: texts by field.
 #[derive(Default)]
 struct Plain {
-    documents: Vec<Vec<Vec<&'static str>>>,
+    documents: Vec<Vec<Vec<String>>>,
     keys: BTreeMap<Vec<u8>, Vec<usize>>,
     most: Option<usize>,
+    /// Terms that no document has any more.
+    gone: Vec<String>,
 }
 
 const FIELDS: [&str; 2] = ["title", "body"];
 
 impl Plain {
-    fn of(documents: &[(&'static str, &'static str)]) -> Self {
+    fn of(documents: &[(&str, &str)]) -> Self {
+        Self::of_texts(documents.iter().map(|(title, body)| [title, body].map(|t| t.to_string())))
+    }
+
+    fn of_texts(documents: impl IntoIterator<Item = [String; 2]>) -> Self {
         let mut plain = Self::default();
-        for (id, (title, body)) in documents.iter().enumerate() {
-            let texts: Vec<Vec<&str>> =
-                [title, body].map(|t| if t.is_empty() { vec![] } else { vec![*t] }).to_vec();
+        for (id, document) in documents.into_iter().enumerate() {
+            let texts: Vec<Vec<String>> =
+                document.map(|t| if t.is_empty() { vec![] } else { vec![t] }).to_vec();
             for (field, texts) in texts.iter().enumerate().filter(|(_, t)| !t.is_empty()) {
-                key::for_each_key(Analyzer::default(), field as u8, texts, |key| {
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                key::for_each_key(Analyzer::default(), field as u8, &texts, |key| {
                     plain.keys.entry(key.to_vec()).or_default().push(id);
                 });
             }
@@ -54,6 +61,11 @@ impl<const SIZE: usize> Blocks<SIZE> {
         // Each posting has an impact of its own.
         let places = (0..postings.len()).map(|at| (at % SIZE) as u8).collect();
         Self(postings, objects, places)
+    }
+
+    fn impact(&self, object: usize) -> Option<(u32, u8)> {
+        let at = self.1.binary_search(&object).ok()?;
+        Some(self.0[at].1)
     }
 
     fn range(&self, block: usize) -> std::ops::Range<usize> {
@@ -117,11 +129,29 @@ impl Source for Plain {
         Ok(())
     }
 
+    fn terms(
+        &mut self,
+        (from, to): (&[u8], &[u8]),
+        f: &mut dyn FnMut(&str),
+    ) -> Result<(), &'static str> {
+        for term in &self.gone {
+            let key = [&from[..1], term.as_bytes(), &[0]].concat();
+            if (from..to).contains(&&key[..]) {
+                f(term);
+            }
+        }
+        self.entries((from, to), &mut |entry, _| {
+            let Entry::Posting { term, .. } = entry else { panic!("{entry:?}") };
+            f(term);
+        })
+    }
+
     fn totals(&mut self) -> Result<Vec<Totals>, &'static str> {
         let mut totals = vec![Totals::default(); FIELDS.len()];
         for document in &self.documents {
             for (of, texts) in totals.iter_mut().zip(document) {
-                let terms = Analyzer::default().tokens(texts).len() as u64;
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                let terms = Analyzer::default().tokens(&texts).len() as u64;
                 of.documents += u64::from(terms > 0);
                 of.terms += terms;
             }
@@ -130,8 +160,7 @@ impl Source for Plain {
     }
 
     fn texts(&mut self, id: usize, field: u8) -> Result<Vec<String>, &'static str> {
-        let texts = &self.documents[id][usize::from(field)];
-        Ok(texts.iter().map(|text| (*text).to_owned()).collect())
+        Ok(self.documents[id][usize::from(field)].clone())
     }
 
     fn check(&mut self, bytes: usize) -> Result<(), &'static str> {
@@ -152,7 +181,7 @@ fn library() -> Plain {
 #[test]
 fn queries_find_what_they_say() {
     let mut plain = library();
-    let cases: [(&str, &[usize]); 40] = [
+    let cases: [(&str, &[usize]); 42] = [
         ("fox", &[0, 1]),
         ("FOX dog", &[0, 1, 2]),
         ("fox AND lazy", &[0, 1]),
@@ -188,6 +217,8 @@ fn queries_find_what_they_say() {
         ("body:{sleeps TO *]", &[0, 2]),
         ("other:fox", &[]),
         ("fox OR other:fox", &[0, 1]),
+        ("fox AND other:lazy", &[]),
+        ("fox AND other:...", &[]),
         ("fox AND ...", &[0, 1]),
         ("...", &[]),
         ("(fox AND lazy) OR barks", &[0, 1, 2]),
@@ -196,6 +227,22 @@ fn queries_find_what_they_say() {
     ];
     for (query, expected) in cases {
         assert_eq!(plain.hits(query), expected, "{query}");
+    }
+}
+
+/// Terms that are in the index and that no document has are none of the fifty that are most like.
+#[test]
+fn terms_without_documents_are_passed_over() {
+    let mut plain = library();
+    for letter in 'a'..='z' {
+        plain.gone.extend([format!("la{letter}x"), format!("laz{letter}"), format!("{letter}azx")]);
+    }
+    assert!(plain.gone.iter().filter(|term| &term[..] < "lazy").count() > 50);
+    for query in ["lazx~1", "lazx~", "?az?", "/la.*/", "title:[la TO lb]"] {
+        assert_eq!(
+            plain.hits(query),
+            if query.starts_with("title") { vec![1] } else { vec![0, 1] }
+        );
     }
 }
 
@@ -241,12 +288,37 @@ fn the_best_come_first_and_no_more_than_asked() {
     }
 }
 
+type Postings = BTreeMap<usize, (u32, u8)>;
+
+fn impact() -> impl Strategy<Value = (u32, u8)> {
+    (prop_oneof![4 => Just(1_u32), 1 => 1_u32..9], 1_u8..6)
+}
+
+fn sparse() -> impl Strategy<Value = Postings> {
+    prop::collection::btree_map(0_usize..400, impact(), 0..12)
+}
+
 /// Postings of one to four terms, over lists of many blocks.
-fn terms() -> impl Strategy<Value = Vec<BTreeMap<usize, (u32, u8)>>> {
-    let impact = (prop_oneof![4 => Just(1_u32), 1 => 1_u32..9], 1_u8..6);
-    let sparse = prop::collection::btree_map(0_usize..400, impact.clone(), 0..12);
-    let dense = prop::collection::btree_map(0_usize..400, impact, 0..300);
-    prop::collection::vec(prop_oneof![sparse, dense], 1..5)
+fn terms() -> impl Strategy<Value = Vec<Postings>> {
+    let dense = prop::collection::btree_map(0_usize..400, impact(), 0..300);
+    prop::collection::vec(prop_oneof![sparse(), dense], 1..5)
+}
+
+fn text() -> impl Strategy<Value = Vec<&'static str>> {
+    prop::collection::vec(prop::sample::select(&["fox", "dog", "cat", "owl", "bee"][..]), 0..6)
+}
+
+/// Queries of words, needed, excluded, boosted, in fields that there are or not, and in brackets.
+fn query() -> impl Strategy<Value = String> {
+    let words = &["fox", "dog", "cat", "owl", "...", "title:fox", "body:dog", "other:owl"][..];
+    let word = prop::sample::select(words).prop_map(str::to_owned);
+    word.prop_recursive(3, 12, 4, |inner| {
+        let occur = prop::sample::select(&["", "", "+", "+", "-"][..]);
+        let boost = prop::sample::select(&["", "", "^2", "^0.5"][..]);
+        let clause = (occur, inner, boost)
+            .prop_map(|(occur, inner, boost)| format!("{occur}({inner}){boost}"));
+        prop::collection::vec(clause, 1..4).prop_map(|clauses| clauses.join(" "))
+    })
 }
 
 proptest! {
@@ -255,24 +327,91 @@ proptest! {
     fn the_best_are_the_first_of_all(
         terms in terms(),
         weights in prop::array::uniform4(prop::sample::select(&[0.1_f32, 1.0, 2.0, 8.0][..])),
-        most in prop_oneof![0_usize..12, 100_usize..500],
+        without in prop::collection::vec(sparse(), 0..2),
+        sizes in prop::collection::vec(1_usize..3, 1..4),
+        most in prop_oneof![1_usize..12, 100_usize..500],
     ) {
         let totals = Totals { documents: 400, terms: 1200 };
         let list = |term: BTreeMap<usize, (u32, u8)>| Blocks::of(term.into_iter().collect());
         let lists: Vec<Blocks<8>> = terms.into_iter().map(list).collect();
         let scorers = weights.map(|weight| Scorer::new(totals, weight, 1.0));
-        let of: Vec<(&Blocks<8>, &Scorer)> = lists.iter().zip(&scorers).collect();
-        let mut all: BTreeMap<usize, f64> = BTreeMap::new();
-        for (list, scorer) in &of {
-            for (object, (frequency, norm)) in &list.0 {
-                *all.entry(*object).or_default() += f64::from(scorer.of(*frequency, *norm));
+        let summed = |object: usize| -> (usize, f32) {
+            let scores = lists.iter().zip(&scorers).filter_map(|(list, scorer)| {
+                list.impact(object).map(|(frequency, norm)| f64::from(scorer.of(frequency, norm)))
+            });
+            (object, scores.sum::<f64>() as f32)
+        };
+        let has = |list: &Blocks<8>, object: usize| list.impact(object).is_some();
+        let expect = |is_hit: &dyn Fn(usize) -> bool| {
+            let mut all: Vec<_> = (0..400).filter(|object| is_hit(*object)).map(summed).collect();
+            all.sort_unstable_by(rank);
+            all.truncate(most);
+            all
+        };
+        let cursors = |terms: std::ops::Range<usize>| -> Vec<Cursor<'_, Blocks<8>>> {
+            terms.map(|at| Cursor::new(&lists[at], &scorers[at], at)).collect()
+        };
+        let (count, check) = (lists.len(), &mut |_| Ok::<(), ()>(()));
+        let sorted = |mut best: Ranked<usize>| {
+            best.sort_unstable_by(rank);
+            best
+        };
+
+        // A sum of the first terms, without documents that have one of `out`.
+        let out: Vec<Blocks<8>> = without.into_iter().map(list).collect();
+        let places = || out.iter().map(Place::new).collect();
+        let is_out = |object: usize| out.iter().any(|list| has(list, object));
+        let sum = top::top(cursors(0..count), places(), count, most, check).unwrap();
+        let any = |object: usize| lists.iter().any(|list| has(list, object)) && !is_out(object);
+        prop_assert_eq!(sorted(sum), expect(&any));
+
+        // All of the first groups; those terms that are left add.
+        let mut ends = vec![0];
+        for size in sizes {
+            let end = ends[ends.len() - 1] + size;
+            if end <= count {
+                ends.push(end);
             }
         }
-        let mut all: Vec<(usize, f32)> = all.into_iter().map(|(o, s)| (o, s as f32)).collect();
-        all.sort_unstable_by(rank);
-        let mut best = top::top(&of, most, &mut |_| Ok::<(), ()>(())).unwrap();
-        best.sort_unstable_by(rank);
-        prop_assert_eq!(&best[..], &all[..most.min(all.len())]);
+        let groups = || ends.windows(2).map(|ends| ends[0]..ends[1]);
+        prop_assume!(ends.len() > 1);
+        let conjunction = Conjunction {
+            needed: groups().map(|group| Group(cursors(group))).collect(),
+            optional: cursors(ends[ends.len() - 1]..count),
+            without: places(),
+        };
+        let all = conjunction.best(count, most, check).unwrap();
+        let every = |object: usize| {
+            groups().all(|group| lists[group].iter().any(|list| has(list, object)))
+                && !is_out(object)
+        };
+        prop_assert_eq!(sorted(all), expect(&every));
+    }
+
+    /// A query that has a form finds the same, with the same scores, as its clauses put together.
+    #[test]
+    fn forms_are_what_their_clauses_are(
+        query in query(),
+        documents in prop::collection::vec((text(), text()), 1..40),
+    ) {
+        let texts = documents.iter().map(|(title, body)| [title, body].map(|text| text.join(" ")));
+        let mut plain = Plain::of_texts(texts);
+        let clause = parse(&query).unwrap();
+        let mut search =
+            Search { source: &mut plain, fields: &FIELDS, analyzer: Analyzer::default(), totals: None };
+        let mut expected: Ranked<usize> = search.hits(&clause).unwrap().unwrap_or_default()
+            .into_iter().map(|(id, score)| (id, score as f32)).collect();
+        expected.sort_unstable_by(rank);
+        let form = search.form(&clause);
+        prop_assume!(form.is_some());
+        let mut found = search.best(&form.unwrap(), usize::MAX).unwrap();
+        found.sort_unstable_by(rank);
+        let ids = |hits: &Ranked<usize>| hits.iter().map(|hit| hit.0).collect::<BTreeSet<_>>();
+        prop_assert_eq!(ids(&found), ids(&expected), "{}", query);
+        let scores: BTreeMap<usize, f32> = expected.into_iter().collect();
+        for (id, score) in found {
+            prop_assert!((score - scores[&id]).abs() <= 1e-5 * score.abs(), "{} {}", query, id);
+        }
     }
 
     #[test]

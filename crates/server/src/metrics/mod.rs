@@ -5,6 +5,7 @@
 
 mod cluster;
 mod follow;
+mod near;
 mod process;
 
 use std::fmt;
@@ -26,6 +27,7 @@ use telar_db::heap;
 use crate::dbms::{Database, Dbms};
 use cluster::ClusterFigures;
 use follow::FollowFigures;
+use near::NearFigures;
 use process::Process;
 
 /// Upper bounds of the buckets of durations: 100 microseconds to 100 seconds.
@@ -117,6 +119,7 @@ struct Asked {
     checkpoints: Family<ByDatabase, Counter>,
     checkpoints_failed: Family<ByDatabase, Counter>,
     backup_age: Family<ByDatabase, Gauge<f64, AtomicU64>>,
+    near: NearFigures,
 }
 
 /// An open connection; not any more when it is dropped.
@@ -330,6 +333,7 @@ impl Asked {
         r.register("checkpoints_failed", help, self.checkpoints_failed.clone());
         let help = "Since the last backup in backup.folder was taken";
         r.register_with_unit("backup_age", help, Unit::Seconds, self.backup_age.clone());
+        self.near.register(r);
     }
 
     /// Takes the figures of all databases away: some may be gone.
@@ -368,6 +372,7 @@ impl Asked {
         ];
         counters.into_iter().for_each(Family::clear);
         self.log_time.clear();
+        self.near.forget();
     }
 
     fn look_at(&self, database: &Arc<Database>) {
@@ -425,6 +430,9 @@ impl Asked {
                 time(&self.checkpoint_age, age);
                 time(&self.checkpoint_took, checkpoint.took);
             }
+        }
+        if let Some(near) = &health.near {
+            self.near.set(&label, near);
         }
         if let Some(age) = database.backup_age() {
             time(&self.backup_age, age);

@@ -20,8 +20,7 @@ export interface Group {
 
 const NODE = 'MATCH (n) WHERE elementId(n) = $id'
 
-// A relationship is found from its start: an index leads there.
-const RELATIONSHIP = 'MATCH (a) WHERE elementId(a) = $start MATCH (a)-[r]->() WHERE elementId(r) = $id'
+const RELATIONSHIP = 'MATCH ()-[r]->() WHERE elementId(r) = $id'
 
 export function neighbours (id: string, limit: number): Query {
   return { text: `${NODE} MATCH (n)-[r]-(m) RETURN r, m LIMIT ${limit}`, parameters: { id } }
@@ -76,11 +75,9 @@ export const NAMES: Query = {
   parameters: {}
 }
 
-function matched (
-  element: Element
-): { match: string, variable: string, parameters: Record<string, unknown> } {
-  if (element.kind === 'node') return { match: NODE, variable: 'n', parameters: { id: element.id } }
-  return { match: RELATIONSHIP, variable: 'r', parameters: { start: element.start, id: element.id } }
+function matched ({ kind, id }: Element): { match: string, variable: string, parameters: Record<string, unknown> } {
+  const [match, variable] = kind === 'node' ? [NODE, 'n'] : [RELATIONSHIP, 'r']
+  return { match, variable, parameters: { id } }
 }
 
 export function setProperty (element: Element, key: string, value: Typed): Query {
@@ -118,19 +115,18 @@ const text = (value: string): string => literal(value)
 
 // A statement that finds exactly what is shown.
 export function find ({ nodes, relationships }: Shown): string {
-  const ids = [...nodes].map(node => text(node.id))
-  const pairs = [...relationships].map(({ start, id }) => `[${text(start)}, ${text(id)}]`)
+  const list = (all: Iterable<Element>): string => `[${[...all].map(({ id }) => text(id)).join(', ')}]`
+  const found = [...relationships]
   const lines = [
-    `UNWIND [${ids.join(', ')}] AS id`,
+    `UNWIND ${list(nodes)} AS id`,
     'MATCH (n) WHERE elementId(n) = id',
     'WITH collect(n) AS nodes'
   ]
-  if (pairs.length === 0) return [...lines, 'RETURN nodes'].join('\n')
+  if (found.length === 0) return [...lines, 'RETURN nodes'].join('\n')
   return [
     ...lines,
-    `UNWIND [${pairs.join(', ')}] AS pair`,
-    'MATCH (a) WHERE elementId(a) = pair[0]',
-    'MATCH (a)-[r]->() WHERE elementId(r) = pair[1]',
+    `UNWIND ${list(found)} AS id`,
+    'MATCH ()-[r]->() WHERE elementId(r) = id',
     'RETURN nodes, collect(r) AS relationships'
   ].join('\n')
 }

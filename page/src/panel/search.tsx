@@ -173,11 +173,12 @@ const finding = signal('')
 const hits = signal<(Node | Relationship)[] | undefined>(undefined)
 const problem = signal('')
 
-// What was found is of its database only.
+// What was found, or selected, is of its database only.
 effect(() => {
   void database.value
   hits.value = undefined
   picked.value = undefined
+  chosen.value = undefined
 })
 
 async function find (index: Index): Promise<void> {

@@ -65,9 +65,8 @@ export function nearest (index: Index, like: Like, count: number): Search {
   }
   const { element, property } = like
   const self = element.kind === 'node' ? 'n' : 'l'
-  const match = element.kind === 'node'
-    ? `MATCH (n) WHERE elementId(n) = ${literal(element.id)}`
-    : `MATCH (s)-[l]->() WHERE elementId(s) = ${literal(element.start)} AND elementId(l) = ${literal(element.id)}`
+  const pattern = element.kind === 'node' ? '(n)' : '()-[l]->()'
+  const match = `MATCH ${pattern} WHERE elementId(${self}) = ${literal(element.id)}`
   // It is the nearest to itself, where it is in the index, and is left out.
   const isSame = isNode === (element.kind === 'node')
   const others = isSame ? `\nWHERE ${found} <> ${self}` : ''

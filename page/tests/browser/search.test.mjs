@@ -107,3 +107,21 @@ test('relationships have indexes, too', async () => {
   await panel().getByRole('button', { name: '(:Doc) threads of silk' }).click()
   assert.match(await panel().getByLabel('The statement').innerText(), /queryRelationships\('likes', \d+, n\.v\)/)
 })
+
+test('what was selected in one database is not looked for in another', async () => {
+  const { server, page } = here
+  await server.run('CREATE DATABASE other IF NOT EXISTS')
+  await open(here)
+  await openPanel()
+  await panel().getByLabel('Index').selectOption('near')
+  await run(page, "MATCH (d:Doc {title: 'threads of wool'}) RETURN d")
+  await outcome(page)
+  await page.getByRole('tab', { name: 'Graph' }).click()
+  await page.locator('.graph-stage').press('ArrowRight')
+  await panel().getByText('Like (:Doc) threads of wool').waitFor()
+  const database = page.getByLabel('Database', { exact: true })
+  await database.selectOption('other')
+  await panel().getByRole('button', { name: /CREATE VECTOR INDEX/ }).waitFor()
+  await database.selectOption('telar')
+  await panel().getByText('Select a node in the graph, or find one by words.').waitFor()
+})

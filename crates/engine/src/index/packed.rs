@@ -3,11 +3,13 @@
 //! A full-text index has many entries, most of which are read once in a while: their runs are
 //! packed, and unpacked to be read, or merged with a tail. Other kinds have plain runs.
 
-use std::ops::Deref;
+use std::ops::{ControlFlow, Deref};
 use std::sync::Arc;
 
-use super::key::Entry;
-use super::page::{get_entry, put_entry};
+use smallvec::SmallVec;
+
+use super::key::{Entry, Item};
+use super::page::{get_entry, get_key, put_entry};
 use super::run::Run;
 
 /// A run as a version holds it.
@@ -84,6 +86,30 @@ impl<const N: usize> Held<N> {
         }
     }
 
+    /// Calls `f` with the bytes of each key, and how many of them it is known to share with the key
+    /// before, until it breaks.
+    ///
+    /// PERF: crates/db/examples/fulltext_cost.rs, "fuzzy": a third of the time of unpacking.
+    pub(crate) fn for_each_key(
+        &self,
+        mut f: impl FnMut(&[u8], usize) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match self {
+            Self::Plain(run) => (0..run.len()).try_for_each(|i| {
+                let key: SmallVec<[u8; 64]> = run.key(i).bytes().collect();
+                f(&key, 0)
+            }),
+            Self::Packed(len, bytes) => {
+                let (mut key, mut left) = (Vec::with_capacity(64), &bytes[..]);
+                (0..*len).try_for_each(|_| {
+                    let read: Result<(usize, Item<N>), _> = get_key(&mut key, &mut left);
+                    let (shared, _) = read.expect("INVARIANT: `Held::new` packed it");
+                    f(&key, shared)
+                })
+            }
+        }
+    }
+
     /// Heap bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
@@ -133,6 +159,14 @@ mod tests {
                 prop_assert_eq!(held.len(), entries.len());
                 prop_assert_eq!((held.len() > 0).then(|| held.first()), entries.first().cloned());
                 prop_assert!(entries.is_empty() || held.bytes() > 0);
+                let (mut keys, mut before) = (Vec::new(), Vec::new());
+                let _ = held.for_each_key(|key, shared| {
+                    assert!(key.starts_with(&before[..shared]));
+                    before = key.to_vec();
+                    keys.push(SortKey::from_bytes(key));
+                    ControlFlow::Continue(())
+                });
+                prop_assert!(keys.iter().eq(entries.iter().map(|(key, _)| key)));
             }
         }
     }

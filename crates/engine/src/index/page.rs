@@ -20,7 +20,7 @@ use std::ops::Range;
 use telar_graph::IndexId;
 use telar_graph::codec::{get_varint, put_varint};
 
-use super::key::{Entry, SortKey};
+use super::key::{Entry, Item, SortKey};
 use super::run::Run;
 use super::spec::Definition;
 use super::stored::is_made_of;
@@ -54,6 +54,15 @@ pub(crate) fn get_entry<const N: usize>(
     before: &mut Vec<u8>,
     body: &mut &[u8],
 ) -> Result<Entry<N>, String> {
+    let (_, item) = get_key(before, body)?;
+    Ok((SortKey::from_bytes(before), item))
+}
+
+/// Reads what [`put_entry`] wrote: the key becomes `before`, of which it shares so many bytes.
+pub(crate) fn get_key<const N: usize>(
+    before: &mut Vec<u8>,
+    body: &mut &[u8],
+) -> Result<(usize, Item<N>), String> {
     let mut number = || get_varint(body).map_err(|e| e.to_string());
     let (shared, further) = (number()?, number()?);
     if shared > before.len() as u64 || further > KEY_BYTES_MAX || further > body.len() as u64 {
@@ -68,7 +77,7 @@ pub(crate) fn get_entry<const N: usize>(
         let number = get_varint(body).map_err(|e| e.to_string())?;
         *word = u32::try_from(number).map_err(|_| format!("{number} is no vertex or ordinal"))?;
     }
-    Ok((SortKey::from_bytes(before), item))
+    Ok((shared as usize, item))
 }
 
 /// Encodes a partition, of which `next` is to the right, with room for the checksum.

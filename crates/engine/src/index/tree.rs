@@ -209,6 +209,56 @@ impl<const N: usize> Tree<N> {
         }
     }
 
+    /// Calls `f` with the bytes of keys from `from` to below `to`, and how many of them it is known
+    /// to share with the key before, until it breaks. What was added lately comes out of order, and
+    /// what is added meanwhile may be missing or come twice.
+    pub(crate) fn for_keys(
+        &self,
+        from: &SortKey,
+        to: Option<&SortKey>,
+        guard: &Guard,
+        mut f: impl FnMut(&[u8], usize) -> ControlFlow<()>,
+    ) {
+        let bytes = |key: &SortKey| -> SmallVec<[u8; 64]> { key.bytes().collect() };
+        let (first, end) = (bytes(from), to.map(bytes));
+        if end.as_ref().is_some_and(|end| *end <= first) {
+            return;
+        }
+        let is_in = |key: &[u8]| end.as_ref().is_none_or(|end| *key < end[..]);
+        let (_, mut version) = self.locate(from, &[0; N], guard);
+        loop {
+            // First: who breaks in the run goes on behind it.
+            if let Some(tail) = &version.tail {
+                let added = tail.sorted();
+                let end = to.map_or(added.len(), |to| added.lower(to, &[0; N]));
+                for i in added.lower(from, &[0; N])..end {
+                    if f(&bytes(&added.key(i)), 0).is_break() {
+                        return;
+                    }
+                }
+            }
+            let mut is_before = true;
+            let flow = version.run.for_each_key(|key, shared| {
+                if is_before && *key < first[..] {
+                    return ControlFlow::Continue(());
+                }
+                if !is_in(key) {
+                    return ControlFlow::Break(());
+                }
+                // The key before was not shown.
+                let shared = if is_before { 0 } else { shared };
+                is_before = false;
+                f(key, shared)
+            });
+            match &version.next {
+                Some(((end, _), next)) if flow.is_continue() && to.is_none_or(|to| end < to) => {
+                    version = self.version(*next, guard);
+                }
+                _ => return,
+            }
+        }
+    }
+
     fn descend(
         &self,
         from: &SortKey,

@@ -34,10 +34,14 @@ impl<'f> Terms<'f> {
         Self { beginning: SmallVec::new(), met: 0, f }
     }
 
-    /// Takes an entry.
-    fn meet(&mut self, key: &SortKey) -> ControlFlow<()> {
-        let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
-        let beginning = key::beginning(&bytes).unwrap_or_default();
+    /// Takes a key that shares so many bytes, or more, with the one before.
+    fn meet(&mut self, key: &[u8], shared: usize) -> ControlFlow<()> {
+        // The byte behind the term is a zero.
+        if shared > self.beginning.len() && !self.beginning.is_empty() {
+            self.met += 1;
+            return ControlFlow::Continue(());
+        }
+        let beginning = key::beginning(key).unwrap_or_default();
         if beginning == &self.beginning[..] {
             self.met += 1;
             return ControlFlow::Continue(());
@@ -82,6 +86,7 @@ impl Reader<'_> {
     where
         Entries: TreeOf<N>,
     {
+        let bytes = |key: &SortKey| -> SmallVec<[u8; 64]> { key.bytes().collect() };
         let mut terms = Terms::new(f);
         if !index.is_loaded() {
             let to = range.to.as_ref();
@@ -89,7 +94,7 @@ impl Reader<'_> {
                 if to.is_some_and(|to| key >= to) {
                     return ControlFlow::Break(());
                 }
-                terms.meet(key)
+                terms.meet(&bytes(key), 0)
             })?;
             if stored.is_some() {
                 return Ok(());
@@ -98,13 +103,13 @@ impl Reader<'_> {
         let tree = index.tree()?;
         if let Some(past) = self.past {
             let copy = self.past_index(past, index);
-            let _ = copy.range(range).iter().try_for_each(|(key, _)| terms.meet(key));
+            let _ = copy.range(range).iter().try_for_each(|(key, _)| terms.meet(&bytes(key), 0));
             return Ok(());
         }
         let mut from = Some(range.from.clone());
         while let Some(start) = from.take() {
-            tree.for_range(&start, range.to.as_ref(), false, &self.guard, |key, _| {
-                terms.meet(key)?;
+            tree.for_keys(&start, range.to.as_ref(), &self.guard, |key, shared| {
+                terms.meet(key, shared)?;
                 from = terms.next();
                 if from.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
@@ -117,39 +122,45 @@ impl Reader<'_> {
 mod tests {
     use super::*;
 
-    /// Each term is told once, however many entries it has; of a frequent one most are skipped.
+    /// Each term is told once, however many entries it has, and whatever is known of what keys
+    /// share; of a frequent one most are skipped.
     #[test]
     fn terms_are_told_once_and_frequent_ones_skipped() {
         let posting = |term: &str, n: u32| {
             let mut bytes = key::postings(&[&[1], term.as_bytes()].concat()).0;
             bytes.extend([1, 20]);
             bytes.extend(n.to_le_bytes());
-            SortKey::from_bytes(&bytes)
+            bytes
         };
-        let length = SortKey::from_bytes(&[1, 0, 20, 0, 0, 0, 7]);
-        let mut keys = vec![length.clone(), length];
-        for (term, entries) in
-            [("a", 1), ("ab", 1000), ("abacus and more than a head", 300), ("b", 2)]
-        {
+        let mut keys = vec![vec![1, 0, 20, 0, 0, 0, 7], vec![1, 0, 20, 0, 0, 0, 8]];
+        let long = "abacus and more than a head";
+        for (term, entries) in [("a", 1), ("ab", 1000), (long, 300), ("b", 2)] {
             keys.extend((0..entries).map(|n| posting(term, n)));
         }
         keys.sort_unstable();
-        let (mut told, mut met) = (Vec::new(), 0);
-        let mut tell = |beginning: &[u8]| {
-            told.push(String::from_utf8(beginning[1..].to_vec()).unwrap());
-            ControlFlow::Continue(())
-        };
-        let mut terms = Terms::new(&mut tell);
-        let mut at = 0;
-        while let Some(key) = keys.get(at) {
-            assert!(terms.meet(key).is_continue());
-            met += 1;
-            at = match terms.next() {
-                Some(next) => keys.partition_point(|key| *key < next),
-                None => at + 1,
+        for is_known in [false, true] {
+            let (mut told, mut met) = (Vec::new(), 0);
+            let mut tell = |beginning: &[u8]| {
+                told.push(String::from_utf8(beginning[1..].to_vec()).unwrap());
+                ControlFlow::Continue(())
             };
+            let mut terms = Terms::new(&mut tell);
+            let (mut at, mut before) = (0, None);
+            while let Some(key) = keys.get(at) {
+                let same =
+                    |before: &Vec<u8>| before.iter().zip(key).take_while(|(a, b)| a == b).count();
+                let shared = before.filter(|_| is_known).map_or(0, same);
+                assert!(terms.meet(key, shared).is_continue());
+                met += 1;
+                (at, before) = match terms.next() {
+                    Some(next) => {
+                        (keys.partition_point(|key| SortKey::from_bytes(key) < next), None)
+                    }
+                    None => (at + 1, Some(key)),
+                };
+            }
+            assert_eq!(told, ["a", "ab", long, "b"]);
+            assert_eq!(met, 2 + 1 + 256 + 256 + 2);
         }
-        assert_eq!(told, ["a", "ab", "abacus and more than a head", "b"]);
-        assert_eq!(met, 2 + 1 + 256 + 256 + 2);
     }
 }

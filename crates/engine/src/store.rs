@@ -12,7 +12,6 @@
 //!    near/       graphs of vector indexes, see index/near_file.rs
 //!    tmp/        sorted runs of a bulk load that is going on, see bulk/sort.rs
 //! ```
-#![expect(unsafe_code, reason = "opening an LMDB environment maps a file")]
 
 pub(crate) mod archive;
 pub(crate) mod changes;
@@ -29,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use heed::types::Bytes;
-use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, RoTxn, RwTxn, WithoutTls};
+use heed::{Database, Env, RoTxn, RwTxn, WithoutTls};
 use parking_lot::Mutex;
 
 pub(crate) use fresh::{StoreState, log_files, log_is_lost, log_without_store, store_state};
@@ -42,21 +41,17 @@ use crate::mapped::Stored;
 use crate::settings::Settings;
 use crate::wal::Durability;
 pub(crate) use copy_mark::COPY_MARK;
+use environment::Environment;
 use identity::Identity;
 
 /// Newest format this program writes and reads.
 pub(crate) const FORMAT_VERSION: u32 = 3;
 const FORMAT_NAME: &str = "telar ";
-/// Most generations of the store that readers hold at a time: LMDB's reader slots.
-const GENERATIONS_MAX: u32 = 4096;
 
 /// Free bytes below which a disk is full.
 const FULL_BYTES: u64 = 256 << 10;
 /// `EIO`.
 const INPUT_OUTPUT_ERROR: i32 = 5;
-
-/// LMDB's handle, and its database without a name.
-type Environment = (Env<WithoutTls>, Database<'static, Bytes, Bytes>);
 
 /// The checkpoint store of an open database, and the lock that makes it ours.
 #[derive(Debug)]
@@ -201,7 +196,7 @@ impl Store {
         }
         let path = root.join("store");
         folder::make(&path).map_err(Error::file("cannot create directory", &path))?;
-        let environment = Self::environment(&path, settings, Access::Write)?;
+        let environment = environment::open(&path, settings, Access::Write)?;
         // What no checkpoint has synced yet, the file itself included: commits are accepted from
         // here on.
         let store = |source| Error::Store { path: path.clone(), source };
@@ -241,52 +236,8 @@ impl Store {
             });
         }
         check_store(root)?;
-        let environment = Self::environment(&root.join("store"), settings, Access::Read)?;
+        let environment = environment::open(&root.join("store"), settings, Access::Read)?;
         Self::new(root, settings, environment, lock)
-    }
-
-    fn environment(path: &Path, settings: &Settings, access: Access) -> Result<Environment, Error> {
-        let store = |source| Error::Store { path: path.into(), source };
-        let mut options = EnvOpenOptions::new().read_txn_without_tls();
-        let bytes_max = usize::try_from(settings.store_bytes_max).unwrap_or(usize::MAX);
-        options.map_size(bytes_max & !0xFFFF).max_readers(GENERATIONS_MAX);
-        if access == Access::Read {
-            // SAFETY: without LMDB's lock file nobody may write: our own lock sees to that.
-            unsafe { options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
-        }
-        let patience = match access {
-            Access::Write => environment::RELEASE_MAX,
-            Access::Read => environment::RELEASE_TO_READ_MAX,
-        };
-        // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
-        // handles of this one, away from it.
-        let env = unsafe { environment::open(&options, path, patience) };
-        let env = env.map_err(|error| match error {
-            heed::Error::EnvAlreadyOpened => Error::Locked {
-                path: path.into(),
-                holder: "this process".to_owned(),
-                shares: false,
-            },
-            error => store(error),
-        })?;
-        let database = match access {
-            Access::Write => {
-                let txn = env.write_txn().map_err(store)?;
-                let made = env.create_databases_and_commit(txn, |dbo, txn| {
-                    dbo.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
-                });
-                made.map_err(store)?.unwrap_commit()
-            }
-            Access::Read => {
-                let txn = env.read_txn().map_err(store)?;
-                let found = env.open_databases_and_commit(txn, |dbo, txn| {
-                    dbo.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
-                });
-                let found = found.map_err(store)?.unwrap_commit();
-                found.expect("INVARIANT: the database without a name is always there")
-            }
-        };
-        Ok((env, database))
     }
 
     fn new(

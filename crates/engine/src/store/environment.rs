@@ -9,33 +9,78 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use heed::{Env, EnvOpenOptions, WithoutTls};
+use heed::types::Bytes;
+use heed::{CommitOrAbort, Database, Env, EnvFlags, EnvOpenOptions, WithoutTls};
 
+use super::Access;
+use crate::error::Error;
 use crate::reclaim;
+use crate::settings::Settings;
+
+/// Most generations of the store that readers hold at a time: LMDB's reader slots.
+const GENERATIONS_MAX: u32 = 4096;
 
 /// How long an opening waits for a dropped database to let go of its store: microseconds, unless
 /// the thread that frees its last part waits for a processor.
-pub(super) const RELEASE_MAX: Duration = Duration::from_secs(10);
+const RELEASE_MAX: Duration = Duration::from_secs(10);
 /// The same, to read: another reader of this process may have the store open, and keep it.
-pub(super) const RELEASE_TO_READ_MAX: Duration = Duration::from_millis(500);
+const RELEASE_TO_READ_MAX: Duration = Duration::from_millis(500);
 /// How long at once.
 const STEP: Duration = Duration::from_millis(5);
 
-/// Opens the environment in `path`; while this process has it open, tries again for `patience`.
-///
-/// # Safety
-/// As of [`EnvOpenOptions::open`]: the file is only changed through LMDB.
-///
-/// # Errors
-/// [`heed::Error::EnvAlreadyOpened`] after `patience`; all others at once.
-pub(super) unsafe fn open(
+/// LMDB's handle, and its database without a name.
+pub(super) type Environment = (Env<WithoutTls>, Database<'static, Bytes, Bytes>);
+
+/// Opens the store in `path`; it makes the file if it may write.
+pub(super) fn open(path: &Path, settings: &Settings, access: Access) -> Result<Environment, Error> {
+    let store = |source| Error::Store { path: path.into(), source };
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    let bytes_max = usize::try_from(settings.store_bytes_max).unwrap_or(usize::MAX);
+    options.map_size(bytes_max & !0xFFFF).max_readers(GENERATIONS_MAX);
+    let patience = match access {
+        Access::Write => RELEASE_MAX,
+        Access::Read => RELEASE_TO_READ_MAX,
+    };
+    if access == Access::Read {
+        // SAFETY: without LMDB's lock file nobody may write: our own lock sees to that.
+        unsafe { options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
+    }
+    let env = open_within(&options, path, patience).map_err(|error| match error {
+        heed::Error::EnvAlreadyOpened => {
+            Error::Locked { path: path.into(), holder: "this process".to_owned(), shares: false }
+        }
+        error => store(error),
+    })?;
+    let database = match access {
+        Access::Write => {
+            let txn = env.write_txn().map_err(store)?;
+            let made = env.create_databases_and_commit(txn, |dbo, txn| {
+                dbo.create_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+            });
+            made.map_err(store)?.unwrap_commit()
+        }
+        Access::Read => {
+            let txn = env.read_txn().map_err(store)?;
+            let found = env.open_databases_and_commit(txn, |dbo, txn| {
+                dbo.open_database(txn, None).map(CommitOrAbort::<_, ()>::Commit)
+            });
+            let found = found.map_err(store)?.unwrap_commit();
+            found.expect("INVARIANT: the database without a name is always there")
+        }
+    };
+    Ok((env, database))
+}
+
+/// Opens the environment; while this process has it open, tries again for `patience`.
+fn open_within(
     options: &EnvOpenOptions<WithoutTls>,
     path: &Path,
     patience: Duration,
 ) -> Result<Env<WithoutTls>, heed::Error> {
     let since = Instant::now();
     loop {
-        // SAFETY: the caller's.
+        // SAFETY: the file is only changed through LMDB; our lock keeps other processes, and other
+        // handles of this one, away from it.
         match unsafe { options.open(path) } {
             Err(heed::Error::EnvAlreadyOpened) if since.elapsed() < patience => {
                 // The last part may be this thread's to free.
@@ -57,8 +102,7 @@ mod tests {
 
     fn open_for(path: &Path, patience: Duration) -> Result<Env<WithoutTls>, heed::Error> {
         let options = EnvOpenOptions::new().read_txn_without_tls();
-        // SAFETY: a folder of this test's own.
-        unsafe { open(&options, path, patience) }
+        open_within(&options, path, patience)
     }
 
     #[test]

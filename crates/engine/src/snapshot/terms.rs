@@ -1,8 +1,8 @@
 //! Terms of a full-text index, without a look at the objects that have them.
 //!
-//! Entries are in order of their terms: each one that is met is told once, and after some entries of
-//! the same term the next term is sought. What is dropped in the meantime, or newer than the
-//! snapshot, may be told, too: whoever asked reads the postings.
+//! Entries are in order of their terms: each term that is met is told once, and after some entries
+//! of it the next term is sought. What is dropped in the meantime, or newer than the snapshot, may
+//! be told, too: whoever asked reads the postings.
 
 use std::ops::ControlFlow;
 

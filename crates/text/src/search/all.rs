@@ -101,8 +101,8 @@ impl<L: List> Conjunction<'_, L> {
     /// terms of the query. `check` is asked from time to time whether to go on, with the number of
     /// hits that are held.
     ///
-    /// PERF: bench/compare/fulltext.py, "and", and crates/db/examples/fulltext_cost.rs, "all of":
-    /// the longer list is hardly looked at where one is short, and hardly scored where both are long.
+    /// PERF: crates/db/examples/fulltext_cost.rs, "both": the longer list is hardly looked at where
+    /// one is short, and hardly scored where both are long.
     pub(super) fn best<E>(
         mut self,
         count: usize,

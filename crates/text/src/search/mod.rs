@@ -10,9 +10,9 @@
 //! ```
 //!
 //! Nothing is estimated: the number of documents with a term is the length of its list at the
-//! snapshot. Hits of a clause are sorted by object. *Cost*: of words, what `top.rs` and `all.rs` say;
-//! else all postings of the terms of a query; of a phrase also the texts of the objects that have
-//! all of its words.
+//! snapshot. Hits of a clause are sorted by object. *Cost*: of words, what `top.rs` and `all.rs`
+//! say; else all postings of the terms of a query; of a phrase also the texts of the objects that
+//! have all of its words; of patterns also the terms that may match.
 
 mod all;
 mod cursor;

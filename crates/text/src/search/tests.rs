@@ -397,10 +397,10 @@ proptest! {
         let texts = documents.iter().map(|(title, body)| [title, body].map(|text| text.join(" ")));
         let mut plain = Plain::of_texts(texts);
         let clause = parse(&query).unwrap();
-        let mut search =
-            Search { source: &mut plain, fields: &FIELDS, analyzer: Analyzer::default(), totals: None };
-        let mut expected: Ranked<usize> = search.hits(&clause).unwrap().unwrap_or_default()
-            .into_iter().map(|(id, score)| (id, score as f32)).collect();
+        let (source, analyzer) = (&mut plain, Analyzer::default());
+        let mut search = Search { source, fields: &FIELDS, analyzer, totals: None };
+        let hits = search.hits(&clause).unwrap().unwrap_or_default().into_iter();
+        let mut expected: Ranked<usize> = hits.map(|(id, score)| (id, score as f32)).collect();
         expected.sort_unstable_by(rank);
         let form = search.form(&clause);
         prop_assume!(form.is_some());

@@ -17,43 +17,49 @@ pub(super) struct Place<'l, L: List> {
     pub(super) list: &'l L,
     blocks: usize,
     pub(super) block: usize,
+    /// Objects of the block; none behind the last one.
+    objects: &'l [L::Object],
     /// In the block.
     pub(super) at: usize,
 }
 
 impl<'l, L: List> Place<'l, L> {
     pub(super) fn new(list: &'l L) -> Self {
-        Self { list, blocks: list.blocks(), block: 0, at: 0 }
+        let mut place = Self { list, blocks: list.blocks(), block: 0, objects: &[], at: 0 };
+        place.enter(0);
+        place
     }
 
-    fn objects(&self) -> &'l [L::Object] {
-        if self.block < self.blocks { self.list.objects(self.block) } else { &[] }
+    fn enter(&mut self, block: usize) {
+        self.objects = if block < self.blocks { self.list.objects(block) } else { &[] };
+        (self.block, self.at) = (block, 0);
     }
 
+    #[inline]
     pub(super) fn object(&self) -> Option<L::Object> {
-        self.objects().get(self.at).copied()
+        self.objects.get(self.at).copied()
     }
 
     pub(super) fn last_of_block(&self) -> Option<L::Object> {
-        self.objects().last().copied()
+        self.objects.last().copied()
     }
 
     pub(super) fn step(&mut self) {
         self.at += 1;
-        if self.at >= self.objects().len() {
+        if self.at >= self.objects.len() {
             self.skip_block();
         }
     }
 
     pub(super) fn skip_block(&mut self) {
-        (self.block, self.at) = (self.block + 1, 0);
+        self.enter(self.block + 1);
     }
 
     /// Moves to the block where an object would be, or behind the last one.
     fn seek_block(&mut self, object: L::Object) {
-        let is_before =
-            |block: usize| self.list.objects(block).last().is_some_and(|last| *last < object);
-        if self.block < self.blocks && is_before(self.block) {
+        if self.last_of_block().is_some_and(|last| last < object) {
+            let is_before =
+                |block: usize| self.list.objects(block).last().is_some_and(|last| *last < object);
             // Galloping: what is sought is near, mostly.
             let (mut from, mut step) = (self.block + 1, 1);
             while from + step < self.blocks && is_before(from + step) {
@@ -64,15 +70,21 @@ impl<'l, L: List> Place<'l, L> {
                 let middle = from.midpoint(to);
                 if is_before(middle) { from = middle + 1 } else { to = middle }
             }
-            (self.block, self.at) = (from, 0);
+            self.enter(from);
         }
     }
 
     /// Moves to an object, or to the next one after it.
     pub(super) fn move_to(&mut self, object: L::Object) -> Option<L::Object> {
-        if self.object().is_none_or(|here| here < object) {
+        if self.object().is_some_and(|here| here < object) {
             self.seek_block(object);
-            self.at += self.objects()[self.at..].partition_point(|other| *other < object);
+            // Galloping, too; what is sought is in the block, if there is one.
+            let (rest, mut step) = (&self.objects[self.at..], 1);
+            while rest.get(step).is_some_and(|other| *other < object) {
+                step *= 2;
+            }
+            let near = &rest[step / 2..rest.len().min(step + 1)];
+            self.at += step / 2 + near.partition_point(|other| *other < object);
         }
         self.object()
     }

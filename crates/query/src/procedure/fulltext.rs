@@ -482,29 +482,31 @@ impl<O: Object> Source for Read<'_, '_, O> {
     fn terms(
         &mut self,
         (from, to): (&[u8], &[u8]),
-        f: &mut dyn FnMut(&str),
+        f: &mut dyn FnMut(&str) -> usize,
     ) -> Result<(), QueryError> {
+        let mut held = 0;
         let mut tell = |beginning: &[u8]| {
             if let Some(Ok(term)) = beginning.get(1..).map(str::from_utf8) {
-                f(term);
+                held = f(term);
             }
+            held
         };
         if let Some(scanned) = &self.scanned {
             let range = (Bound::Included(from), Bound::Excluded(to));
             let keys = scanned.range::<[u8], _>(range);
-            keys.filter_map(|(key, _)| key::beginning(key)).for_each(tell);
-            return Ok(());
+            let held = keys.filter_map(|(key, _)| key::beginning(key)).map(tell).last();
+            return self.call.room(held.unwrap_or(0), WHO);
         }
         let (call, since) = (self.call, &mut self.since);
         for part in self.parts {
             let mut stopped = Ok(());
             let read = call.graph().fulltext_terms(part.id, from..to, &mut |beginning| {
+                let held = tell(beginning);
                 *since += 1;
                 if *since >= STEP {
                     *since = 0;
-                    stopped = call.check();
+                    stopped = call.check().and_then(|()| call.room(held, WHO));
                 }
-                tell(beginning);
                 if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
             stopped?;

@@ -87,11 +87,16 @@ pub trait Source {
     ) -> Result<(), Self::Error>;
 
     /// Calls `f` with each term of which a posting's key is from the first on and below the second:
-    /// at least with those that an object has, perhaps more than once.
+    /// at least with those that an object has, perhaps more than once. `f` returns the bytes that
+    /// it holds so far.
     ///
     /// # Errors
-    /// If they cannot be read, or the search is to end.
-    fn terms(&mut self, keys: (&[u8], &[u8]), f: &mut dyn FnMut(&str)) -> Result<(), Self::Error>;
+    /// If they cannot be read, or the search is to end, or those bytes are too many.
+    fn terms(
+        &mut self,
+        keys: (&[u8], &[u8]),
+        f: &mut dyn FnMut(&str) -> usize,
+    ) -> Result<(), Self::Error>;
 
     /// The objects that have a term in a field: a list for each part of the index, always as many.
     /// No object is in two of them.

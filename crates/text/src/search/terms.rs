@@ -76,6 +76,7 @@ impl<S: Source> Search<'_, S> {
                 bytes += term.len() + TERM_BYTES;
                 passing.insert(term.to_owned());
             }
+            bytes
         })?;
         self.source.check(bytes)?;
         Ok(passing)

@@ -132,18 +132,20 @@ impl Source for Plain {
     fn terms(
         &mut self,
         (from, to): (&[u8], &[u8]),
-        f: &mut dyn FnMut(&str),
+        f: &mut dyn FnMut(&str) -> usize,
     ) -> Result<(), &'static str> {
+        let mut held = 0;
         for term in &self.gone {
             let key = [&from[..1], term.as_bytes(), &[0]].concat();
             if (from..to).contains(&&key[..]) {
-                f(term);
+                held = f(term);
             }
         }
         self.entries((from, to), &mut |entry, _| {
             let Entry::Posting { term, .. } = entry else { panic!("{entry:?}") };
-            f(term);
-        })
+            held = f(term);
+        })?;
+        self.check(held)
     }
 
     fn totals(&mut self) -> Result<Vec<Totals>, &'static str> {
@@ -433,6 +435,12 @@ fn what_the_source_refuses_ends_the_search() {
     let mut plain = Plain { most: Some(HIT_BYTES), ..library() };
     let found = search(&mut plain, &FIELDS, Analyzer::default(), &parse("fox").unwrap(), 10);
     assert_eq!(found, Err(Failure::Source("too many")));
+    // Of terms, too, before their documents are read.
+    for query in ["fox~1", "f*", "/f.*/"] {
+        let query = parse(query).unwrap();
+        let found = search(&mut plain, &FIELDS, Analyzer::default(), &query, 10);
+        assert_eq!(found, Err(Failure::Source("too many")));
+    }
     let found = search(&mut library(), &FIELDS, Analyzer::default(), &parse("/(/").unwrap(), 10);
     assert!(matches!(found, Err(Failure::Query(why)) if why.contains("/(/")));
 }

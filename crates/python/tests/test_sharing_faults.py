@@ -133,13 +133,16 @@ def test_what_was_committed_and_whose_rows_are_lost_says_so(folder, worker):
     """The owner dies after the commit, before the rows are over."""
     first, second = worker(), worker()
     first.ask("db.query('CREATE (:C {n: 0})').counters")
-    rows = "UNWIND range(1, 8000) AS i RETURN c.n, i, reduce(s = '', x IN range(1, 3000) | s + 'x') AS text"
-    second.send(f"db.query(\"MATCH (c:C) SET c.n = c.n + 1 WITH c {rows}\")")
-    until = time.monotonic() + 30
+    # More than fits on the way: who asks is stopped, so the rows are not over.
+    rows = "UNWIND range(1, 8000) AS i RETURN c.n, i, $text AS text"
+    second.send(f"db.query(\"MATCH (c:C) SET c.n = c.n + 1 WITH c {rows}\", text='x' * 3000)")
+    # Longer and longer: on a busy machine it hardly gets to run in a millisecond.
+    until, pause = time.monotonic() + 60, 0.001
     while first.ask("db.query('MATCH (c:C) RETURN c.n').value()") != "1":
         second.process.send_signal(signal.SIGCONT)
-        time.sleep(0.001)
+        time.sleep(pause)
         second.process.send_signal(signal.SIGSTOP)
+        pause = min(pause * 1.1, 0.1)
         assert time.monotonic() < until
     first.kill()
     second.process.send_signal(signal.SIGCONT)

@@ -123,7 +123,7 @@ def test_ctrl_c_in_a_function(db):
     except KeyboardInterrupt:
         pass
     else:
-        # Seen twice in a thousand runs, each time on a busy machine.
+        # Seen twice, each time on a busy machine.
         pytest.fail(f"nothing was raised: {found}, {steps}, {threading.enumerate()}")
     assert db.query("RETURN 1").value() == 1
 

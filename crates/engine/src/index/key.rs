@@ -7,6 +7,7 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use telar_graph::order::OrderRank;
 use telar_graph::value::Point;
 use telar_graph::{Value, sortkey, spatial};
@@ -71,6 +72,11 @@ impl SortKey {
         let rest = self.rest.as_deref().unwrap_or_default();
         let zeros = if rest.is_empty() { self.head.trailing_zeros() as usize / 8 } else { 0 };
         self.head_bytes().into_iter().take(HEAD_BYTES - zeros).chain(rest.iter().copied())
+    }
+
+    /// Its [`bytes`](Self::bytes), on the stack unless they are many.
+    pub(crate) fn to_bytes(&self) -> SmallVec<[u8; 64]> {
+        self.bytes().collect()
     }
 
     /// The bytes of the head, the zeros that pad it included.

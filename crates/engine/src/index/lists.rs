@@ -260,7 +260,7 @@ impl<D: Copy + Ord> ListsOf<D> {
             return;
         }
         let mut note = |key: &SortKey, item, is_new: bool| {
-            let bytes: smallvec::SmallVec<[u8; 64]> = key.bytes().collect();
+            let bytes = key.to_bytes();
             let Some(beginning) = key::beginning(&bytes) else { return };
             let Some(term) = state.terms.get_mut(beginning) else { return };
             let Some(impact) = impact(&bytes) else { return };

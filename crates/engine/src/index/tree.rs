@@ -219,8 +219,7 @@ impl<const N: usize> Tree<N> {
         guard: &Guard,
         mut f: impl FnMut(&[u8], usize) -> ControlFlow<()>,
     ) {
-        let bytes = |key: &SortKey| -> SmallVec<[u8; 64]> { key.bytes().collect() };
-        let (first, end) = (bytes(from), to.map(bytes));
+        let (first, end) = (from.to_bytes(), to.map(SortKey::to_bytes));
         if end.as_ref().is_some_and(|end| *end <= first) {
             return;
         }
@@ -232,7 +231,7 @@ impl<const N: usize> Tree<N> {
                 let added = tail.sorted();
                 let end = to.map_or(added.len(), |to| added.lower(to, &[0; N]));
                 for i in added.lower(from, &[0; N])..end {
-                    if f(&bytes(&added.key(i)), 0).is_break() {
+                    if f(&added.key(i).to_bytes(), 0).is_break() {
                         return;
                     }
                 }

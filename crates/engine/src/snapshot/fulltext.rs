@@ -3,7 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use telar_graph::postings::Postings;
 use telar_graph::view::{FulltextPostings, IndexedObject};
 use telar_graph::{IndexId, IndexUnavailable};
@@ -71,7 +70,7 @@ impl Reader<'_> {
     ) -> Result<(), IndexUnavailable> {
         let index = self.fulltext(id)?;
         let give = &mut |key: &SortKey, item| {
-            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            let bytes = key.to_bytes();
             f(&bytes, self.indexed_object(index, item))
         };
         self.fulltext_items(index, &key_range(keys), give)
@@ -147,7 +146,7 @@ impl Reader<'_> {
         let (from, to) = key::postings(beginning);
         let (mut postings, mut is_whole) = (Vec::new(), true);
         self.fulltext_items(index, &key_range(&(&from[..]..&to[..])), &mut |key, item| {
-            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            let bytes = key.to_bytes();
             postings.extend(lists::impact(&bytes).map(|impact| (object(item), impact)));
             if postings.len().is_multiple_of(STEP) && go_on().is_break() {
                 is_whole = false;

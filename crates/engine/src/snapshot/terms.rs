@@ -19,7 +19,7 @@ use crate::index::{Entries, Index, IndexTarget};
 /// partition of about so many.
 const SKIPPED_AFTER: u32 = 256;
 
-/// What a read has met of the terms of its range.
+/// The progress of a read through the terms of its range.
 struct Terms<'f> {
     /// Field and term of the last entry; nothing before the first.
     beginning: SmallVec<[u8; 64]>,
@@ -55,7 +55,7 @@ impl<'f> Terms<'f> {
         (self.f)(beginning)
     }
 
-    /// Where the next term begins, if it is better sought than waited for.
+    /// The beginning of the next term, if it is better sought than waited for.
     fn next(&self) -> Option<SortKey> {
         let is_long = self.met >= SKIPPED_AFTER && !self.beginning.is_empty();
         is_long.then(|| SortKey::from_bytes(&key::postings(&self.beginning).1))
@@ -86,7 +86,6 @@ impl Reader<'_> {
     where
         Entries: TreeOf<N>,
     {
-        let bytes = |key: &SortKey| -> SmallVec<[u8; 64]> { key.bytes().collect() };
         let mut terms = Terms::new(f);
         if !index.is_loaded() {
             let to = range.to.as_ref();
@@ -94,7 +93,7 @@ impl Reader<'_> {
                 if to.is_some_and(|to| key >= to) {
                     return ControlFlow::Break(());
                 }
-                terms.meet(&bytes(key), 0)
+                terms.meet(&key.to_bytes(), 0)
             })?;
             if stored.is_some() {
                 return Ok(());
@@ -103,7 +102,8 @@ impl Reader<'_> {
         let tree = index.tree()?;
         if let Some(past) = self.past {
             let copy = self.past_index(past, index);
-            let _ = copy.range(range).iter().try_for_each(|(key, _)| terms.meet(&bytes(key), 0));
+            let _ =
+                copy.range(range).iter().try_for_each(|(key, _)| terms.meet(&key.to_bytes(), 0));
             return Ok(());
         }
         let mut from = Some(range.from.clone());

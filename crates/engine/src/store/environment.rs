@@ -20,12 +20,12 @@ use crate::settings::Settings;
 /// Most generations of the store that readers hold at a time: LMDB's reader slots.
 const GENERATIONS_MAX: u32 = 4096;
 
-/// How long an opening waits for a dropped database to let go of its store: microseconds, unless
-/// the thread that frees its last part waits for a processor.
+/// The longest wait of an opening for a dropped database to let go of its store. That takes
+/// microseconds, unless the thread that frees its last part waits for a processor.
 const RELEASE_MAX: Duration = Duration::from_secs(10);
 /// The same, to read: another reader of this process may have the store open, and keep it.
 const RELEASE_TO_READ_MAX: Duration = Duration::from_millis(500);
-/// How long at once.
+/// Time of one wait.
 const STEP: Duration = Duration::from_millis(5);
 
 /// LMDB's handle, and its database without a name.

@@ -3,7 +3,6 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use smallvec::SmallVec;
 use telar_graph::postings::{Impact, Postings};
 use telar_graph::view::{FulltextPostings, IndexedObject, NearSearch, Nearest};
 use telar_graph::{EdgeId, EdgeTypeId, IndexId, IndexRange, Value, VertexId};
@@ -123,7 +122,7 @@ impl Transaction<'_> {
         let index = reader.fulltext(id)?;
         let range = key_range(keys);
         let mut give = |key: &SortKey, item| {
-            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            let bytes = key.to_bytes();
             f(&bytes, reader.indexed_object(index, item))
         };
         let mut own = self.own_keys.borrow_mut();
@@ -165,7 +164,7 @@ impl Transaction<'_> {
             flow
         })?;
         let mut give = |key: &SortKey| {
-            let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+            let bytes = key.to_bytes();
             if flow.is_continue()
                 && let Some(beginning) = key::beginning(&bytes)
             {
@@ -385,7 +384,7 @@ fn changed<D: Copy + Ord, const N: usize>(
     let mut changes: Vec<(D, Option<Impact>)> =
         own.things().map(|(item, _)| (object(item), None)).collect();
     for (key, item) in own.range(range) {
-        let bytes: SmallVec<[u8; 64]> = key.bytes().collect();
+        let bytes = key.to_bytes();
         changes.extend(lists::impact(&bytes).map(|impact| (object(item), Some(impact))));
     }
     Arc::new(list.changed(changes))

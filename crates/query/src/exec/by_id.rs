@@ -36,7 +36,7 @@ pub(crate) trait Ids: Sync {
 
     fn exist(graph: &dyn Graph, ids: &[Self::Id], out: &mut Vec<bool>) -> Result<(), ReadError>;
 
-    /// What was found for rows with these numbers, with those rows.
+    /// Rows with these numbers, each with what was found for it.
     fn batch(&self, rows: &Batch, numbers: &[u32], found: &[Self::Id]) -> Batch;
 }
 

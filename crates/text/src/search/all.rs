@@ -15,7 +15,7 @@
 use super::List;
 use super::cursor::{Best, Cursor, Place, STEP};
 
-/// What a document needs, may have, and must not have.
+/// Terms that a document needs, may have, and must not have.
 pub(super) struct Conjunction<'l, L: List> {
     /// A term of each group.
     pub(super) needed: Vec<Group<'l, L>>,
@@ -51,7 +51,7 @@ impl<L: List> Group<'_, L> {
         self.first()
     }
 
-    /// What the terms give a document, which no cursor is behind.
+    /// The sum of what the terms give a document; no cursor is behind it.
     fn give(&mut self, object: L::Object, given: &mut [f32]) -> f64 {
         let mut sum = 0.0;
         for cursor in &mut self.0 {
@@ -67,7 +67,7 @@ impl<L: List> Group<'_, L> {
 /// Documents from one that was at hand to `end`.
 struct Window<I> {
     end: I,
-    /// What the lead, and what all others can give one of them.
+    /// Bounds of what the lead, and all others, give one of them.
     lead: f64,
     others: f64,
 }

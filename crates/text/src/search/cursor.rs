@@ -146,7 +146,7 @@ impl<'l, L: List> Cursor<'l, L> {
         &self.scores
     }
 
-    /// What the term gives the document at hand.
+    /// The score that the term gives the document at hand.
     pub(super) fn score(&mut self) -> f32 {
         let impact = self.place.list.places(self.place.block)[self.place.at];
         self.scores()[usize::from(impact)]

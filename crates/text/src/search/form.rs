@@ -7,8 +7,8 @@
 //!  a (b AND c)      none: "b and c" is neither a sum nor needed
 //! ```
 //!
-//! What has no words is as if it were not there; a word of a field that the index lacks is one that
-//! no document has.
+//! A clause without words is as if it were not there; a word of a field that the index lacks is one
+//! that no document has.
 
 use super::{Search, Source};
 use crate::query::{Clause, Node, Occur};
@@ -18,13 +18,7 @@ use crate::query::{Clause, Node, Occur};
 pub(super) struct Term {
     pub(super) field: u8,
     pub(super) text: String,
-    boost: f32,
-}
-
-impl Term {
-    pub(super) fn boost(&self) -> f32 {
-        self.boost
-    }
+    pub(super) boost: f32,
 }
 
 /// A query as sums of terms.

@@ -219,11 +219,7 @@ impl<S: Source> Search<'_, S> {
             let of_parts = self.source.lists(term.field, &term.text)?;
             let totals = self.totals_of(term.field)?;
             let with_term: usize = of_parts.iter().map(List::len).sum();
-            scorers.push(Scorer::new(
-                totals,
-                idf(totals.documents, with_term as u64),
-                term.boost(),
-            ));
+            scorers.push(Scorer::new(totals, idf(totals.documents, with_term as u64), term.boost));
             lists.push(of_parts);
         }
         let count = counting.count();

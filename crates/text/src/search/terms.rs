@@ -1,6 +1,6 @@
 //! Hits of terms: one, or those that a pattern finds.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::pattern::{Regex, Wildcard, edits};
 use super::{Failure, Found, HIT_BYTES, Hits, List, Search, Source, once, summed};
@@ -64,17 +64,18 @@ impl<S: Source> Search<'_, S> {
         Ok(Some(summed(hits)))
     }
 
-    /// The terms in a range of keys that pass, in order.
-    fn passing(
+    /// The terms in a range of keys that pass, in order, each with what was found of it.
+    fn passing<T>(
         &mut self,
         (from, to): (&[u8], &[u8]),
-        mut passes: impl FnMut(&str) -> bool,
-    ) -> Result<BTreeSet<String>, Failure<S::Error>> {
-        let (mut passing, mut bytes) = (BTreeSet::new(), 0);
+        mut passes: impl FnMut(&str) -> Option<T>,
+    ) -> Result<BTreeMap<String, T>, Failure<S::Error>> {
+        let (mut passing, mut bytes) = (BTreeMap::new(), 0);
         self.source.terms((from, to), &mut |term| {
-            if passes(term) && !passing.contains(term) {
+            if let Some(found) = passes(term)
+                && passing.insert(term.to_owned(), found).is_none()
+            {
                 bytes += term.len() + TERM_BYTES;
-                passing.insert(term.to_owned());
             }
             bytes
         })?;
@@ -87,10 +88,10 @@ impl<S: Source> Search<'_, S> {
         &mut self,
         field: u8,
         keys: (&[u8], &[u8]),
-        passes: impl FnMut(&str) -> bool,
+        mut passes: impl FnMut(&str) -> bool,
     ) -> Result<Hits<S::Id>, Failure<S::Error>> {
         let mut hits = Hits::new();
-        for term in self.passing(keys, passes)? {
+        for term in self.passing(keys, |term| passes(term).then_some(()))?.into_keys() {
             for list in self.source.lists(field, &term)? {
                 let objects = (0..list.blocks()).flat_map(|block| list.objects(block));
                 hits.extend(objects.map(|id| (*id, 1.0)));
@@ -170,15 +171,14 @@ impl<S: Source> Search<'_, S> {
             _ => key::prefix(field, ""),
         };
         let mut near = Vec::new();
-        for found in self.passing((&from, &to), |term| edits(&sought, term, allowed).is_some())? {
-            let Some(distance) = edits(&sought, &found, allowed) else { continue };
+        for (found, distance) in self.passing((&from, &to), |term| edits(&sought, term, allowed))? {
             let shorter = found.chars().count().min(sought.len()).max(1);
             let like = if distance == 0 { 1.0 } else { 1.0 - distance as f32 / shorter as f32 };
             near.push((like.max(0.0), found));
         }
         // Stable: of terms that are as like, the first in order.
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let (mut postings, mut held) = (Vec::new(), 0);
+        let (mut nearest, mut held) = (Vec::new(), 0);
         for (like, term) in near {
             let found = self.postings(&term, field)?;
             if found.is_empty() {
@@ -186,16 +186,15 @@ impl<S: Source> Search<'_, S> {
             }
             held += found.len();
             self.source.check(held * HIT_BYTES)?;
-            postings.push((like, found));
-            if postings.len() == FUZZY_TERMS_MAX {
+            nearest.push((like, found));
+            if nearest.len() == FUZZY_TERMS_MAX {
                 break;
             }
         }
-        let near = postings;
         let totals = self.totals_of(field)?;
-        let df = near.iter().map(|(_, postings)| postings.len()).max().unwrap_or(0);
+        let df = nearest.iter().map(|(_, postings)| postings.len()).max().unwrap_or(0);
         let mut hits = Hits::new();
-        for (like, postings) in near {
+        for (like, postings) in nearest {
             let scorer = Scorer::new(totals, idf(totals.documents, df as u64), like);
             for (id, frequency, norm) in postings {
                 hits.push((id, scorer.of(frequency, norm).into()));

@@ -64,7 +64,7 @@ pub(super) fn has_key(
     mut value: impl FnMut(PropertyKeyId) -> Value,
     sought: &SortKey,
 ) -> bool {
-    let bytes: SmallVec<[u8; 64]> = sought.bytes().collect();
+    let bytes = sought.to_bytes();
     let Some((field, fingerprint)) = key::version(&bytes) else { return false };
     let Some(property) = properties.get(usize::from(field)) else { return false };
     let value = value(*property);

@@ -9,8 +9,9 @@
 //!  own score and what the others can add is
 //! ```
 //!
-//! Source: T. Veldhuizen, "Leapfrog triejoin", ICDT 2014 (the intersection of one variable); S. Ding,
-//! T. Suel, "Faster top-k document retrieval using block-max indexes", SIGIR 2011 (block-max AND).
+//! Source: T. Veldhuizen, "Leapfrog triejoin", ICDT 2014 (the intersection of one variable);
+//! S. Ding, T. Suel, "Faster top-k document retrieval using block-max indexes", SIGIR 2011
+//! (block-max AND).
 
 use super::List;
 use super::cursor::{Best, Cursor, Place, STEP};

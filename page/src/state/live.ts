@@ -2,7 +2,7 @@
 
 import { effect, signal } from '@preact/signals'
 
-import { asOf, rerun } from './run'
+import { asOf, isRunning, rerun } from './run'
 import { api, noteError } from './session'
 
 export const isLive = signal(false)
@@ -26,8 +26,18 @@ effect(() => {
 async function follow (signal: AbortSignal): Promise<void> {
   const asking = api.value
   let timer: ReturnType<typeof setTimeout> | undefined
+  const soon = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      // What runs may have begun before the commit.
+      if (isRunning.value) soon()
+      else void rerun()
+    }, PAUSE_MS)
+  }
   try {
     const response = await asking.fetch(`db/${encodeURIComponent(asking.database)}/changes`, { signal })
+    // What was committed after what is shown, and before the stream began.
+    soon()
     const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await reader.read()
@@ -36,10 +46,7 @@ async function follow (signal: AbortSignal): Promise<void> {
       // Between commits the stream says that it is alive.
       if (heard === undefined) continue
       commit.value = heard
-      timer ??= setTimeout(() => {
-        timer = undefined
-        void rerun()
-      }, PAUSE_MS)
+      soon()
     }
     problem.value = 'The server has ended the stream of changes.'
   } catch (error) {

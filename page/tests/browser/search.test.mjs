@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import test from 'node:test'
 
-import { open, outcome, run, shot, world } from './world.mjs'
+import { open, outcome, run, shot, stage, world } from './world.mjs'
 
 const here = world('--no-auth')
 
@@ -72,8 +72,8 @@ test('like a node that words find, like one that is selected, and like numbers',
   assert.equal((await titles()).length, 2)
 
   await run(page, "MATCH (d:Doc {title: 'threads of wool'}) RETURN d")
-  await page.getByRole('tab', { name: 'Graph' }).click()
-  await page.locator('.graph-stage').press('ArrowRight')
+  await outcome(page)
+  await (await stage(page, 1)).press('ArrowRight')
   await panel().getByText('Like (:Doc) threads of wool').waitFor()
   await search().click()
   await page.locator('.outcome').filter({ hasText: '2 rows' }).waitFor()
@@ -116,8 +116,7 @@ test('what was selected in one database is not looked for in another', async () 
   await panel().getByLabel('Index').selectOption('near')
   await run(page, "MATCH (d:Doc {title: 'threads of wool'}) RETURN d")
   await outcome(page)
-  await page.getByRole('tab', { name: 'Graph' }).click()
-  await page.locator('.graph-stage').press('ArrowRight')
+  await (await stage(page, 1)).press('ArrowRight')
   await panel().getByText('Like (:Doc) threads of wool').waitFor()
   const database = page.getByLabel('Database', { exact: true })
   await database.selectOption('other')

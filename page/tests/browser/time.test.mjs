@@ -48,6 +48,16 @@ test('what is shown follows what others commit', async () => {
   assert.equal(await count().innerText(), '10')
 })
 
+test('what was committed before one follows is shown, too', async () => {
+  await open(here)
+  const { page } = here
+  await run(page, 'MATCH (e:Early) RETURN count(e) AS early')
+  await outcome(page)
+  await here.server.run('CREATE (:Early)')
+  await page.getByRole('button', { name: 'Live' }).click()
+  await count().filter({ hasText: '1' }).waitFor()
+})
+
 test('a statement that writes is never repeated by itself', async () => {
   await open(here)
   const { page } = here

@@ -3,6 +3,7 @@
 //   TELAR     the binary, built with the page
 //   CHROMIUM  the browser; /usr/bin/chromium if it is not said
 //   SHOTS     a folder for screenshots; none are made without
+//   SLOWER    as on a busy machine: how many times slower the page is to run; requests come late, too
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -93,6 +94,7 @@ export function world (...settings) {
   beforeEach(async () => {
     world.context = await browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'] })
     world.page = await world.context.newPage()
+    if (process.env.SLOWER) await slowDown(world, Number(process.env.SLOWER))
     world.problems = []
     watch(world.page, world)
   })
@@ -101,6 +103,16 @@ export function world (...settings) {
     assert.deepEqual(world.problems, [])
   })
   return world
+}
+
+// Finds what a test does not wait for.
+async function slowDown ({ context, page }, times) {
+  const session = await context.newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: times })
+  await page.route('**/db/**', async route => {
+    await new Promise(resolve => setTimeout(resolve, 100 * times))
+    await route.continue().catch(() => {})
+  })
 }
 
 function watch (page, world) {
@@ -143,10 +155,21 @@ export async function run (page, text) {
   await page.keyboard.press('Control+Enter')
 }
 
+// What the last statement that was run has come to. Until the server has looked at its text, the outcome
+// of the one before is still shown.
 export async function outcome (page) {
+  await page.getByRole('button', { name: 'Run', exact: true }).waitFor()
   const shown = page.locator('.outcome')
   await shown.filter({ hasNotText: 'running…' }).waitFor()
   return shown.innerText()
+}
+
+// The stage with a graph of so many nodes, once it listens to keys: it is drawn after its tab is shown.
+export async function stage (page, nodes) {
+  await page.getByRole('tab', { name: 'Graph' }).click()
+  const stage = page.getByRole('application', { name: new RegExp(`^Graph of ${nodes} nodes `) })
+  await stage.locator('canvas').first().waitFor()
+  return stage
 }
 
 export async function shot (page, name) {

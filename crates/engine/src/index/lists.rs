@@ -23,7 +23,7 @@ use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 use telar_graph::EdgeId;
 use telar_graph::postings::{Impact, Postings};
-use telar_text::key::{self, Entry};
+use telar_text::key::{self, Entry, Fingerprint};
 
 use super::change::Change;
 use super::key::{Item, SortKey};
@@ -117,8 +117,16 @@ impl Lists {
 
 /// The impact of a posting, of its key.
 pub(crate) fn impact(key: &[u8]) -> Option<Impact> {
-    match Entry::decode(key)? {
-        Entry::Posting { frequency, norm, .. } => Some(Impact { frequency, norm }),
+    posting(key).map(|(impact, _)| impact)
+}
+
+/// The impact of a posting, of its key, and the version of the text that it was made of.
+pub(crate) fn posting(key: &[u8]) -> Option<(Impact, (u8, Fingerprint))> {
+    let entry = Entry::decode(key)?;
+    match entry {
+        Entry::Posting { frequency, norm, .. } => {
+            Some((Impact { frequency, norm }, entry.version()))
+        }
         Entry::Length { .. } => None,
     }
 }

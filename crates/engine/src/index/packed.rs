@@ -84,22 +84,24 @@ impl<const N: usize> Held<N> {
         }
     }
 
-    /// Calls `f` with the bytes of each key, and how many of them it is known to share with the key
-    /// before, until it breaks.
+    /// Calls `f` with the bytes of each entry's key, how many of them it is known to share with the
+    /// key before, and the item, until it breaks.
     ///
     /// PERF: crates/db/examples/fulltext_cost.rs, "fuzzy": millions of keys, and none is allocated.
-    pub(crate) fn for_each_key(
+    pub(crate) fn for_each(
         &self,
-        mut f: impl FnMut(&[u8], usize) -> ControlFlow<()>,
+        mut f: impl FnMut(&[u8], usize, Item<N>) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match self {
-            Self::Plain(run) => (0..run.len()).try_for_each(|i| f(&run.key(i).to_bytes(), 0)),
+            Self::Plain(run) => {
+                (0..run.len()).try_for_each(|i| f(&run.key(i).to_bytes(), 0, run.item(i)))
+            }
             Self::Packed(len, bytes) => {
                 let (mut key, mut left) = (Vec::with_capacity(64), &bytes[..]);
                 (0..*len).try_for_each(|_| {
                     let read: Result<(usize, Item<N>), _> = get_key(&mut key, &mut left);
-                    let (shared, _) = read.expect("INVARIANT: `Held::new` packed it");
-                    f(&key, shared)
+                    let (shared, item) = read.expect("INVARIANT: `Held::new` packed it");
+                    f(&key, shared, item)
                 })
             }
         }
@@ -154,14 +156,14 @@ mod tests {
                 prop_assert_eq!(held.len(), entries.len());
                 prop_assert_eq!((held.len() > 0).then(|| held.first()), entries.first().cloned());
                 prop_assert!(entries.is_empty() || held.bytes() > 0);
-                let (mut keys, mut before) = (Vec::new(), Vec::new());
-                let _ = held.for_each_key(|key, shared| {
+                let (mut found, mut before) = (Vec::new(), Vec::new());
+                let _ = held.for_each(|key, shared, item| {
                     assert!(key.starts_with(&before[..shared]));
                     before = key.to_vec();
-                    keys.push(SortKey::from_bytes(key));
+                    found.push((SortKey::from_bytes(key), item));
                     ControlFlow::Continue(())
                 });
-                prop_assert!(keys.iter().eq(entries.iter().map(|(key, _)| key)));
+                prop_assert_eq!(&found, &entries);
             }
         }
     }

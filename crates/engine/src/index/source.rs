@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use telar_graph::{Direction, EdgeId, EdgeTypeId, LabelId, PropertyKeyId, Value};
+use telar_text::key::Fingerprint;
 
 use super::Index;
 use super::front::Front;
@@ -224,17 +225,37 @@ impl Objects<'_> {
     /// Whether an entry holds at a timestamp: the object exists and has this key.
     #[inline]
     pub(crate) fn has_key<const N: usize>(&self, key: &SortKey, item: &Item<N>, ts: u64) -> bool {
-        let definition = self.definition;
-        match (definition.target, &item[..]) {
+        self.is_there(item, ts, |value| self.definition.has_key(value, key))
+    }
+
+    /// Whether an object exists at a timestamp and has this version of the text of a field.
+    pub(crate) fn has_version<const N: usize>(
+        &self,
+        version: (u8, Fingerprint),
+        item: &Item<N>,
+        ts: u64,
+    ) -> bool {
+        self.is_there(item, ts, |value| self.definition.has_version(value, version))
+    }
+
+    /// Whether an object exists at a timestamp, is what the index is about, and has values that
+    /// pass.
+    #[inline]
+    fn is_there<const N: usize>(
+        &self,
+        item: &Item<N>,
+        ts: u64,
+        passes: impl FnOnce(&dyn Fn(PropertyKeyId) -> Value) -> bool,
+    ) -> bool {
+        let source = &self.source;
+        match (self.definition.target, &item[..]) {
             (IndexTarget::Vertices(label), &[v, ..]) => {
-                let source = &self.source;
                 source.has_label(self.holders, label, source.states.get(v, ts, source.guard))
-                    && definition.has_key(|property| source.vertex_value(v, property, ts), key)
+                    && passes(&|property| source.vertex_value(v, property, ts))
             }
             (IndexTarget::Edges(ty), &[place, src, dst]) => {
-                let source = &self.source;
-                definition.has_key(|property| source.edge_value(ty, place, property, ts), key)
-                    && self.source.edge_exists(ty, [place, src, dst], ts)
+                passes(&|property| source.edge_value(ty, place, property, ts))
+                    && source.edge_exists(ty, [place, src, dst], ts)
             }
             _ => false,
         }

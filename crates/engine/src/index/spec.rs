@@ -7,6 +7,7 @@ use telar_graph::{
     ConstraintKind, EdgeTypeId, IndexId, IndexKind, IndexOptions, IndexState, LabelId,
     PropertyKeyId, PropertyType, SchemaKind, Value,
 };
+use telar_text::key::Fingerprint;
 
 use super::key::SortKey;
 use super::kind::vector::Vectors;
@@ -166,6 +167,16 @@ impl Definition {
             None => self.key(value).as_ref() == Some(sought),
             Some(settings) => settings.has_key(&self.properties, value, sought),
         }
+    }
+
+    /// True if an object that has these values has this version of the text of a field.
+    pub(crate) fn has_version(
+        &self,
+        value: impl FnMut(PropertyKeyId) -> Value,
+        version: (u8, Fingerprint),
+    ) -> bool {
+        let settings = self.settings.as_ref();
+        settings.is_some_and(|settings| settings.has_version(&self.properties, value, version))
     }
 
     /// Labels whose vertices another index holds.

@@ -209,15 +209,15 @@ impl<const N: usize> Tree<N> {
         }
     }
 
-    /// Calls `f` with the bytes of keys from `from` to below `to`, and how many of them it is known
-    /// to share with the key before, until it breaks. What was added lately comes out of order, and
-    /// what is added meanwhile may be missing or come twice.
-    pub(crate) fn for_keys(
+    /// Calls `f` with the bytes of keys from `from` to below `to`, how many of them it is known to
+    /// share with the key before, and the item, until it breaks. What was added lately comes out of
+    /// order, and what is added meanwhile may be missing or come twice.
+    pub(crate) fn for_bytes(
         &self,
         from: &SortKey,
         to: Option<&SortKey>,
         guard: &Guard,
-        mut f: impl FnMut(&[u8], usize) -> ControlFlow<()>,
+        mut f: impl FnMut(&[u8], usize, Item<N>) -> ControlFlow<()>,
     ) {
         let (first, end) = (from.to_bytes(), to.map(SortKey::to_bytes));
         if end.as_ref().is_some_and(|end| *end <= first) {
@@ -231,13 +231,13 @@ impl<const N: usize> Tree<N> {
                 let added = tail.sorted();
                 let end = to.map_or(added.len(), |to| added.lower(to, &[0; N]));
                 for i in added.lower(from, &[0; N])..end {
-                    if f(&added.key(i).to_bytes(), 0).is_break() {
+                    if f(&added.key(i).to_bytes(), 0, added.item(i)).is_break() {
                         return;
                     }
                 }
             }
             let mut is_before = true;
-            let flow = version.run.for_each_key(|key, shared| {
+            let flow = version.run.for_each(|key, shared, item| {
                 if is_before && *key < first[..] {
                     return ControlFlow::Continue(());
                 }
@@ -247,7 +247,7 @@ impl<const N: usize> Tree<N> {
                 // The key before was not shown.
                 let shared = if is_before { 0 } else { shared };
                 is_before = false;
-                f(key, shared)
+                f(key, shared, item)
             });
             match &version.next {
                 Some(((end, _), next)) if flow.is_continue() && to.is_none_or(|to| end < to) => {

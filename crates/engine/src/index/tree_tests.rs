@@ -80,16 +80,16 @@ fn check(tree: &Tree<1>, expected: &BTreeSet<Entry<1>>) {
             let within = expected.iter().filter(|(key, _)| key >= from && key < to);
             assert!(found.iter().eq(within));
         }
-        // Keys alone, in parts that are each in order; an entry that was added again comes twice.
+        // Bytes of keys, in parts that are each in order; an entry that was added again comes twice.
         let (mut found, mut before) = (BTreeSet::new(), Vec::new());
-        tree.for_keys(from, Some(to), guard, |key, shared| {
+        tree.for_bytes(from, Some(to), guard, |key, shared, item| {
             assert!(key.starts_with(&before[..shared]), "shared");
             before = key.to_vec();
-            found.insert(SortKey::from_bytes(key));
+            found.insert((SortKey::from_bytes(key), item));
             ControlFlow::Continue(())
         });
-        let within = expected.iter().map(|(key, _)| key).filter(|key| *key >= from && *key < to);
-        assert_eq!(found, within.cloned().collect(), "keys");
+        let within = expected.iter().filter(|(key, _)| key >= from && key < to);
+        assert_eq!(found, within.cloned().collect(), "bytes");
         let mut found = BTreeSet::new();
         tree.for_key(from, guard, |item| {
             found.insert((from.clone(), item));

@@ -3,18 +3,23 @@
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
-use telar_graph::postings::Postings;
+use telar_graph::postings::{Impact, Postings};
 use telar_graph::view::{FulltextPostings, IndexedObject};
 use telar_graph::{IndexId, IndexUnavailable};
-use telar_text::key;
+use telar_text::key::{self, Fingerprint};
 
 use super::Reader;
 use crate::adjacency::vertex_id;
-use crate::index::key::SortKey;
+use crate::index::key::{Item, SortKey};
 use crate::index::lists::{self, ListsOf};
-use crate::index::read::KeyRange;
+use crate::index::read::{KeyRange, TreeOf};
 use crate::index::totals::{self, Counted};
-use crate::index::{Index, IndexTarget};
+use crate::index::{Entries, Index, IndexTarget};
+
+/// Postings between two questions whether to go on.
+const STEP: usize = 1024;
+/// Postings that are sorted at once, in some megabytes; tests have several times as many.
+const GATHERED_MAX: usize = if cfg!(test) { 3 * STEP / 2 } else { 1 << 18 };
 
 /// The keys between two.
 pub(crate) fn key_range(keys: &Range<&[u8]>) -> KeyRange {
@@ -97,13 +102,13 @@ impl Reader<'_> {
         let index = self.fulltext(id)?;
         Ok(match index.definition.target {
             IndexTarget::Vertices(_) => {
-                let object = |item: [u32; 3]| item[0];
+                let object = |[v]: Item<1>| v;
                 let list = self.list_of(index, &index.lists.vertices, beginning, go_on, object)?;
                 FulltextPostings::Vertices(list)
             }
             IndexTarget::Edges(ty) => {
                 let source = self.source();
-                let object = |item| source.edge_id(ty, item);
+                let object = |item: Item<3>| source.edge_id(ty, item);
                 let list = self.list_of(index, &index.lists.edges, beginning, go_on, object)?;
                 FulltextPostings::Edges(list)
             }
@@ -111,14 +116,17 @@ impl Reader<'_> {
     }
 
     /// The list of a term: one that is known, or read and, where later readers can use it, kept.
-    fn list_of<D: Copy + Ord>(
+    fn list_of<const N: usize, D: Copy + Ord>(
         &self,
         index: &Index,
         lists: &ListsOf<D>,
         beginning: &[u8],
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
-        object: impl Fn([u32; 3]) -> D,
-    ) -> Result<Arc<Postings<D>>, IndexUnavailable> {
+        object: impl Fn(Item<N>) -> D,
+    ) -> Result<Arc<Postings<D>>, IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
         let is_now = self.past.is_none() && index.is_loaded();
         if is_now && let Some(list) = lists.get(beginning, self.read_ts, self.shared.watermark()) {
             return Ok(list);
@@ -134,27 +142,95 @@ impl Reader<'_> {
     }
 
     /// The list of a term as the tree has it, and whether it is whole.
-    fn read_list<D: Copy + Ord>(
+    fn read_list<const N: usize, D: Copy + Ord>(
         &self,
         index: &Index,
         beginning: &[u8],
         go_on: &mut dyn FnMut() -> ControlFlow<()>,
-        object: impl Fn([u32; 3]) -> D,
-    ) -> Result<(bool, Arc<Postings<D>>), IndexUnavailable> {
-        /// Postings between two questions whether to go on.
-        const STEP: usize = 1024;
+        object: impl Fn(Item<N>) -> D,
+    ) -> Result<(bool, Arc<Postings<D>>), IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
         let (from, to) = key::postings(beginning);
-        let (mut postings, mut is_whole) = (Vec::new(), true);
-        self.fulltext_items(index, &key_range(&(&from[..]..&to[..])), &mut |key, item| {
-            let bytes = key.to_bytes();
-            postings.extend(lists::impact(&bytes).map(|impact| (object(item), impact)));
-            if postings.len().is_multiple_of(STEP) && go_on().is_break() {
-                is_whole = false;
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
-        })?;
+        let range = key_range(&(&from[..]..&to[..]));
+        let mut postings = Vec::new();
+        let mut give = |item, impact| postings.push((object(item), impact));
+        let read = match self.past.is_none() && index.is_loaded() {
+            true => self.by_object(index, &range, go_on, &mut give),
+            false => self.in_order(index, &range, go_on, &mut give),
+        };
+        let is_whole = read?.is_continue();
         Ok((is_whole, Arc::new(Postings::new(postings))))
+    }
+
+    /// Calls `give` with the postings of a range, read as other entries are. Breaks if that is
+    /// asked for.
+    fn in_order<const N: usize>(
+        &self,
+        index: &Index,
+        range: &KeyRange,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+        give: &mut impl FnMut(Item<N>, Impact),
+    ) -> Result<ControlFlow<()>, IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
+        let (mut flow, mut read) = (ControlFlow::Continue(()), 0_usize);
+        self.items_in(index, range, (false, usize::MAX), |key, item| {
+            let posting = lists::posting(&key.to_bytes()).filter(|_| flow.is_continue());
+            let Some((impact, _)) = posting else { return };
+            give(item, impact);
+            read += 1;
+            if read.is_multiple_of(STEP) {
+                flow = go_on();
+            }
+        })?;
+        Ok(flow)
+    }
+
+    /// As [`in_order`](Self::in_order), of an index that is in memory: postings are gathered, and
+    /// checked in the order of their objects.
+    ///
+    /// PERF: crates/db/examples/fulltext_cost.rs, "first": in the order of the tree, each check
+    /// waits for a text that is somewhere else.
+    fn by_object<const N: usize>(
+        &self,
+        index: &Index,
+        range: &KeyRange,
+        go_on: &mut dyn FnMut() -> ControlFlow<()>,
+        give: &mut impl FnMut(Item<N>, Impact),
+    ) -> Result<ControlFlow<()>, IndexUnavailable>
+    where
+        Entries: TreeOf<N>,
+    {
+        let tree = index.tree::<N>()?;
+        let objects = index.objects(self.shared, &self.guard);
+        let mut check = |gathered: &mut Vec<(Item<N>, Impact, (u8, Fingerprint))>| {
+            gathered.sort_unstable_by_key(|(item, ..)| item[0]);
+            for some in gathered.chunks(STEP) {
+                go_on()?;
+                for (item, impact, version) in some {
+                    if objects.has_version(*version, item, self.read_ts) {
+                        give(*item, *impact);
+                    }
+                }
+            }
+            gathered.clear();
+            ControlFlow::Continue(())
+        };
+        let (mut gathered, mut flow) = (Vec::new(), ControlFlow::Continue(()));
+        tree.for_bytes(&range.from, range.to.as_ref(), &self.guard, |key, _, item| {
+            let Some((impact, version)) = lists::posting(key) else {
+                return ControlFlow::Continue(());
+            };
+            gathered.push((item, impact, version));
+            if gathered.len() == GATHERED_MAX {
+                flow = check(&mut gathered);
+            }
+            flow
+        });
+        Ok(if flow.is_continue() { check(&mut gathered) } else { flow })
     }
 
     /// The object of an item.
@@ -186,3 +262,8 @@ impl Reader<'_> {
         Ok(counted)
     }
 }
+
+#[cfg(test)]
+#[cfg(not(feature = "shuttle"))]
+#[path = "fulltext_tests.rs"]
+mod tests;

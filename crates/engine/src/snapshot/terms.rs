@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
         let mut from = Some(range.from.clone());
         while let Some(start) = from.take() {
-            tree.for_keys(&start, range.to.as_ref(), &self.guard, |key, shared| {
+            tree.for_bytes(&start, range.to.as_ref(), &self.guard, |key, shared, _| {
                 terms.meet(key, shared)?;
                 from = terms.next();
                 if from.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

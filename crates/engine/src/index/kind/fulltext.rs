@@ -3,7 +3,8 @@
 
 use smallvec::SmallVec;
 use telar_graph::{IndexRange, PropertyKeyId, Value};
-use telar_text::{Analyzer, key};
+use telar_text::Analyzer;
+use telar_text::key::{self, Fingerprint};
 
 use super::EntryKind;
 use crate::index::key::SortKey;
@@ -61,11 +62,19 @@ pub(super) fn for_each_key(
 /// True if an object that has these values has the key.
 pub(super) fn has_key(
     properties: &[PropertyKeyId],
-    mut value: impl FnMut(PropertyKeyId) -> Value,
+    value: impl FnMut(PropertyKeyId) -> Value,
     sought: &SortKey,
 ) -> bool {
-    let bytes = sought.to_bytes();
-    let Some((field, fingerprint)) = key::version(&bytes) else { return false };
+    let version = key::version(&sought.to_bytes());
+    version.is_some_and(|version| has_version(properties, value, version))
+}
+
+/// True if an object that has these values has this version of the text of a field.
+pub(super) fn has_version(
+    properties: &[PropertyKeyId],
+    mut value: impl FnMut(PropertyKeyId) -> Value,
+    (field, fingerprint): (u8, Fingerprint),
+) -> bool {
     let Some(property) = properties.get(usize::from(field)) else { return false };
     let value = value(*property);
     texts_of(&value).is_some_and(|texts| key::fingerprint(texts) == fingerprint)

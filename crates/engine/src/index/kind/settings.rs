@@ -13,6 +13,7 @@ use telar_graph::{
     Value, VectorSettings,
 };
 use telar_text::Analyzer;
+use telar_text::key::Fingerprint;
 use telar_vector::{Metric, Shape};
 
 use super::fulltext;
@@ -112,6 +113,16 @@ impl Settings {
                 .iter()
                 .any(|property| vectors.key(&value(*property)).as_ref() == Some(sought)),
         }
+    }
+
+    /// True if an object that has these values has this version of the text of a field.
+    pub(crate) fn has_version(
+        &self,
+        properties: &[PropertyKeyId],
+        value: impl FnMut(PropertyKeyId) -> Value,
+        version: (u8, Fingerprint),
+    ) -> bool {
+        matches!(self.maker, Maker::Words(_)) && fulltext::has_version(properties, value, version)
     }
 
     /// Appends the options.

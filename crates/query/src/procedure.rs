@@ -35,7 +35,7 @@ mod vectors;
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use telar_graph::Value;
 
@@ -220,6 +220,12 @@ impl Procedures {
     /// Those that every database has: `db.labels`, `db.schema.nodeTypeProperties`, ...
     #[must_use]
     pub fn builtin() -> Self {
+        /// Made once: hundreds of signatures are read, and a program may open many databases.
+        static BUILTIN: LazyLock<Procedures> = LazyLock::new(Procedures::make_builtin);
+        Self { by_name: BUILTIN.by_name.clone(), ..Self::default() }
+    }
+
+    fn make_builtin() -> Self {
         let mut procedures = Self::default();
         builtin::add(&mut procedures);
         schema::add(&mut procedures);

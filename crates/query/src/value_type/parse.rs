@@ -171,7 +171,8 @@ impl Parser {
         } else if self.eat(&["ANY", "<"]) || self.eat(&["ANY", "VALUE", "<"]) {
             self.inner()?.alternatives
         } else {
-            let mut names = NAMES.iter();
+            let next = self.tokens.get(self.at)?.clone();
+            let mut names = NAMES.iter().filter(|(name, _)| name.starts_with(&next));
             let (_, kind) = names.find(|(name, _)| {
                 let words: Vec<&str> = name.split(' ').collect();
                 self.eat(&words)

@@ -80,7 +80,7 @@ fn check(tree: &Tree<1>, expected: &BTreeSet<Entry<1>>) {
             let within = expected.iter().filter(|(key, _)| key >= from && key < to);
             assert!(found.iter().eq(within));
         }
-        // Bytes of keys, in parts that are each in order; an entry that was added again comes twice.
+        // Bytes of keys, in parts that are each in order; what was added again comes twice.
         let (mut found, mut before) = (BTreeSet::new(), Vec::new());
         tree.for_bytes(from, Some(to), guard, |key, shared, item| {
             assert!(key.starts_with(&before[..shared]), "shared");

@@ -265,5 +265,4 @@ impl Reader<'_> {
 
 #[cfg(test)]
 #[cfg(not(feature = "shuttle"))]
-#[path = "fulltext_tests.rs"]
 mod tests;

@@ -527,3 +527,27 @@ fn vectors_are_set_in_32_bits() {
     transaction.rollback();
     assert_eq!(rows(&session, "MATCH (n:N {i: 1}) RETURN n.e"), ["[1.0]"]);
 }
+
+/// As a node of a cluster does that gives up leading: the statement that asked for it answers, and
+/// those that come after it are ended.
+#[test]
+fn a_statement_that_has_everything_ended_answers_if_it_is_spared() {
+    for is_spared in [true, false] {
+        let db = telar_db::open_in_memory().unwrap();
+        let session = session_with(&db, (Mode::Read, &[], &["n"]), move |call, _| {
+            if is_spared {
+                call.spare();
+            }
+            call.procedures().running.close();
+            Ok(known(vec![vec![1.into()]]))
+        });
+        let found =
+            session.run("CALL test.call() YIELD n UNWIND range(1, 3) AS i RETURN n, i", &[]);
+        match found {
+            Ok(found) => assert!(is_spared && found.rows.len() == 3),
+            Err(error) => assert!(!is_spared && error.kind == ErrorKind::Terminated, "{error}"),
+        }
+        let error = session.run("RETURN 1", &[]).unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Terminated);
+    }
+}

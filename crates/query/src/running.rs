@@ -70,6 +70,8 @@ pub(crate) struct Entry {
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
     pub(crate) ended: Arc<AtomicBool>,
+    /// Whether it goes on when everything is ended.
+    spared: AtomicBool,
     /// Nothing between two statements of a transaction.
     pub(crate) query: Mutex<Option<Query>>,
 }
@@ -127,6 +129,18 @@ impl Entry {
         // ORDERING: relaxed, as nothing else is read because of the flag.
         self.ended.store(true, Ordering::Relaxed);
     }
+
+    /// Lets it go on when everything is ended ([`Running::close`]).
+    pub(crate) fn spare(&self) {
+        // ORDERING: release pairs with the acquire in `is_spared`: whoever ends everything because
+        // of what this statement does afterwards sees it.
+        self.spared.store(true, Ordering::Release);
+    }
+
+    fn is_spared(&self) -> bool {
+        // ORDERING: acquire, as `spare` says.
+        self.spared.load(Ordering::Acquire)
+    }
 }
 
 /// A place in the list, given up when it is dropped.
@@ -152,7 +166,8 @@ impl Running {
         let ended = origin.ended.clone().unwrap_or_default();
         let own = origin.number;
         let (metadata, query) = (Mutex::default(), Mutex::default());
-        let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, query });
+        let spared = AtomicBool::new(false);
+        let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, spared, query });
         let mut entries = self.entries.lock();
         if entries.closed {
             entry.end();
@@ -186,11 +201,12 @@ impl Running {
         entries.by_number.get(&number).inspect(|entry| entry.end()).is_some()
     }
 
-    /// Ends everything that runs and everything that will.
+    /// Ends everything that runs, but what is spared, and everything that will.
     pub fn close(&self) {
         let mut entries = self.entries.lock();
         entries.closed = true;
-        entries.by_number.values().for_each(|entry| entry.end());
+        let running = entries.by_number.values();
+        running.filter(|entry| !entry.is_spared()).for_each(|entry| entry.end());
     }
 
     /// How many there are.

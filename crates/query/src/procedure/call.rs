@@ -179,6 +179,14 @@ impl CallContext<'_> {
         }
     }
 
+    /// Lets the statement answer although it is about to have everything ended that runs in its
+    /// database ([`Running::close`](crate::Running::close)). It can still be terminated by its number.
+    pub fn spare(&self) {
+        if let Some(entry) = self.transaction() {
+            entry.spare();
+        }
+    }
+
     /// Makes sure that a procedure of this name can commit transactions beside that of the
     /// statement, which it cannot where that is one of several statements, or is inside of another.
     pub(crate) fn needs_transactions(&self, procedure: &str) -> Result<(), QueryError> {

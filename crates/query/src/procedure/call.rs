@@ -180,7 +180,8 @@ impl CallContext<'_> {
     }
 
     /// Lets the statement answer although it is about to have everything ended that runs in its
-    /// database ([`Running::close`](crate::Running::close)). It can still be terminated by its number.
+    /// database ([`Running::close`](crate::Running::close)). It can still be terminated by its
+    /// number.
     pub fn spare(&self) {
         if let Some(entry) = self.transaction() {
             entry.spare();

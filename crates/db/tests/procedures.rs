@@ -551,3 +551,19 @@ fn a_statement_that_has_everything_ended_answers_if_it_is_spared() {
         assert_eq!(error.kind, ErrorKind::Terminated);
     }
 }
+
+#[test]
+fn a_transaction_ends_behind_the_statement_that_was_spared() {
+    let db = telar_db::open_in_memory().unwrap();
+    let session = session_with(&db, (Mode::Read, &[], &["n"]), |call, _| {
+        call.spare();
+        call.procedures().running.close();
+        Ok(known(vec![vec![1.into()]]))
+    });
+    let mut transaction = session.begin().unwrap();
+    transaction.run("CREATE (:Lost)", &ValueMap::new()).unwrap();
+    let found = transaction.run("CALL test.call() YIELD n RETURN n", &ValueMap::new()).unwrap();
+    assert_eq!(found.rows.len(), 1);
+    let error = transaction.run("RETURN 1", &ValueMap::new()).unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Terminated);
+}

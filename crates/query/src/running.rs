@@ -70,8 +70,6 @@ pub(crate) struct Entry {
     pub(crate) began: Moment,
     pub(crate) began_at: Instant,
     pub(crate) ended: Arc<AtomicBool>,
-    /// Whether it goes on when everything is ended.
-    spared: AtomicBool,
     /// Nothing between two statements of a transaction.
     pub(crate) query: Mutex<Option<Query>>,
 }
@@ -99,6 +97,14 @@ pub(crate) struct Query {
     pub(crate) began_at: Instant,
     /// Last word of a procedure that it calls on how far that is.
     pub(crate) progress: Option<Progress>,
+    /// It goes on when everything is ended; its transaction ends with it then.
+    is_spared: bool,
+}
+
+impl Query {
+    fn new(text: Arc<str>, began: Moment, began_at: Instant) -> Self {
+        Self { text, began, began_at, progress: None, is_spared: false }
+    }
 }
 
 impl Entry {
@@ -130,16 +136,15 @@ impl Entry {
         self.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Lets it go on when everything is ended ([`Running::close`]).
+    /// Lets the statement go on when everything is ended ([`Running::close`]).
     pub(crate) fn spare(&self) {
-        // ORDERING: release pairs with the acquire in `is_spared`: whoever ends everything because
-        // of what this statement does afterwards sees it.
-        self.spared.store(true, Ordering::Release);
+        if let Some(query) = &mut *self.query.lock() {
+            query.is_spared = true;
+        }
     }
 
     fn is_spared(&self) -> bool {
-        // ORDERING: acquire, as `spare` says.
-        self.spared.load(Ordering::Acquire)
+        self.query.lock().as_ref().is_some_and(|query| query.is_spared)
     }
 }
 
@@ -166,8 +171,7 @@ impl Running {
         let ended = origin.ended.clone().unwrap_or_default();
         let own = origin.number;
         let (metadata, query) = (Mutex::default(), Mutex::default());
-        let spared = AtomicBool::new(false);
-        let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, spared, query });
+        let entry = Arc::new(Entry { origin, metadata, began, began_at, ended, query });
         let mut entries = self.entries.lock();
         if entries.closed {
             entry.end();
@@ -220,18 +224,20 @@ impl Listed {
     /// Lists the only statement of the transaction: both began at the same moment.
     pub fn set_only_query(&self, text: Arc<str>) {
         let Entry { began, began_at, .. } = *self.entry;
-        *self.entry.query.lock() = Some(Query { text, began, began_at, progress: None });
+        *self.entry.query.lock() = Some(Query::new(text, began, began_at));
     }
 
     /// Lists a statement of the transaction, which began at this moment.
     pub fn set_query(&self, text: Arc<str>, began: Moment) {
-        let began_at = Instant::now();
-        *self.entry.query.lock() = Some(Query { text, began, began_at, progress: None });
+        *self.entry.query.lock() = Some(Query::new(text, began, Instant::now()));
     }
 
     /// Lists no statement: the transaction waits for the next one.
     pub fn clear_query(&self) {
-        *self.entry.query.lock() = None;
+        let query = self.entry.query.lock().take();
+        if query.is_some_and(|query| query.is_spared) && self.running.entries.lock().closed {
+            self.entry.end();
+        }
     }
 
     /// Set when it is to be given up.

@@ -181,7 +181,7 @@ impl CallContext<'_> {
 
     /// Lets the statement answer although it is about to have everything ended that runs in its
     /// database ([`Running::close`](crate::Running::close)). It can still be terminated by its
-    /// number.
+    /// number, and a transaction of several statements ends with it.
     pub fn spare(&self) {
         if let Some(entry) = self.transaction() {
             entry.spare();

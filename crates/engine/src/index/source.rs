@@ -228,7 +228,7 @@ impl Objects<'_> {
         self.is_there(item, ts, |value| self.definition.has_key(value, key))
     }
 
-    /// Whether an object exists at a timestamp and has this version of the text of a field.
+    /// True if an object exists at a timestamp and has this version of the text of a field.
     pub(crate) fn has_version<const N: usize>(
         &self,
         version: (u8, Fingerprint),
@@ -238,7 +238,7 @@ impl Objects<'_> {
         self.is_there(item, ts, |value| self.definition.has_version(value, version))
     }
 
-    /// Whether an object exists at a timestamp, is what the index is about, and has values that
+    /// True if an object exists at a timestamp, is what the index is about, and has values that
     /// pass.
     #[inline]
     fn is_there<const N: usize>(

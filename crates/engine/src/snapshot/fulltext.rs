@@ -178,8 +178,10 @@ impl Reader<'_> {
     {
         let (mut flow, mut read) = (ControlFlow::Continue(()), 0_usize);
         self.items_in(index, range, (false, usize::MAX), |key, item| {
-            let posting = lists::posting(&key.to_bytes()).filter(|_| flow.is_continue());
-            let Some((impact, _)) = posting else { return };
+            if flow.is_break() {
+                return;
+            }
+            let Some(impact) = lists::impact(&key.to_bytes()) else { return };
             give(item, impact);
             read += 1;
             if read.is_multiple_of(STEP) {

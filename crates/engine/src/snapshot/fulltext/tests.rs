@@ -19,7 +19,7 @@ use crate::{Engine, Settings, Snapshot};
 /// key.
 const TERMS: [&str; 3] = ["all", "some", "incomprehensibilities"];
 
-/// How often the terms are in a document.
+/// Occurrences of each term in a document.
 type Counts = [u32; 3];
 
 fn text(counts: Counts) -> Value {

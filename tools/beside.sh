@@ -10,8 +10,8 @@
 # ended. `--wait` waits for all, names those that failed, and fails if one did.
 set -euo pipefail
 
-# Two programs, each with as many threads as there are processors, keep those busy.
-PLACES=2
+# Each has as many threads as there are processors, but many wait, or have one slow test left.
+PLACES=3
 
 folder=${TELAR_BESIDE:?the folder where notes are kept}
 

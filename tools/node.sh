@@ -5,7 +5,8 @@
 #   tools/node.sh [TEST FILE]...        names of files in crates/node/tests: values.test.mjs
 #   tools/node.sh --package
 #
-# Tests are of a debug build; with --package it is a release build, and nothing is tested. The tarball
+# Tests are of a debug build; with --package it is a release build, and nothing is tested. With TELAR set, the package is
+# of the libraries that the tests of the workspace run, as in tools/python.sh. The tarball
 # goes to target/node/packages. Ends with the sum in the form of `cargo test`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -47,7 +48,10 @@ if [[ $profile == debug && (! -e $clean.done || $(<"$clean.done") != "${PACKAGES
     printf '%s' "${PACKAGES[*]}" >"$clean.done"
 fi
 
-if ! cargo build --quiet --locked -p telar-node "${arguments[@]}" >"$target/node/build.log" 2>&1; then
+selected=(-p telar-node)
+# What is compiled for tests can be told to fail: a release is compiled for itself.
+if [[ $profile == debug && -n ${TELAR:-} ]]; then selected=(--workspace --lib); fi
+if ! cargo build --quiet --locked "${selected[@]}" "${arguments[@]}" >"$target/node/build.log" 2>&1; then
     cat "$target/node/build.log"
     exit 1
 fi

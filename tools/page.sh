@@ -67,6 +67,7 @@ case $mode in
 --speed)
     browser >/dev/null
     TELAR=$telar node tests/speed.mjs
+    node tests/graph/harness/whole.mjs
     ;;
 *)
     sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "../tools/page.sh"

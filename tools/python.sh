@@ -4,6 +4,8 @@
 #   tools/python.sh [PYTEST ARGUMENT]...
 #   tools/python.sh --wheel
 #
+# With TELAR, the path of a telar binary, that server is not built, and the package is of the libraries that the tests of
+# the workspace run: they are compiled (tools/whole/cargo).
 # Tests are of a debug build; with --wheel it is a release build, and nothing is tested. Python is $PYTHON, or python3.11, or python3. The
 # wheel goes to target/python/wheels. Ends with the sum in the form of `cargo test`.
 set -euo pipefail
@@ -41,7 +43,10 @@ fi
 wheels=$target/python/wheels
 if [[ $profile == dev ]]; then wheels=$target/python/debug; fi
 rm -rf "$wheels"
-if ! (cd crates/python && VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target "$environment/bin/maturin" build --quiet \
+path=$PATH
+# What is compiled for tests can be told to fail: a release is compiled for itself.
+if [[ $profile == dev && -n ${TELAR:-} ]]; then path=$root/tools/whole:$PATH; fi
+if ! (cd crates/python && PATH=$path VIRTUAL_ENV=$environment CARGO_TARGET_DIR=$target "$environment/bin/maturin" build --quiet \
     --locked --profile "$profile" --out "$wheels") >"$target/python/build.log" 2>&1; then
     cat "$target/python/build.log"
     exit 1
@@ -54,8 +59,10 @@ fi
     "$wheels"/telar-*.whl
 
 # The server that Neo4j's driver talks to, beside the adapter that has its surface.
-cargo build --quiet --locked -p telar-server --bin telar
-export TELAR=$target/debug/telar
+if [[ -z ${TELAR:-} ]]; then
+    cargo build --quiet --locked -p telar-server --bin telar
+    export TELAR=$target/debug/telar
+fi
 
 # Away from the sources, so that what is imported is the wheel.
 cd "$target/python"

@@ -46,6 +46,14 @@ try() {
     rm -rf "$folder"
 }
 
+# ships FILE: fails if a program or library can be told to fail, as those for tests can.
+ships() {
+    if grep -qa 'wal::before_sync' "$1"; then
+        printf 'error: %s has failpoints: it was compiled for tests\n' "$1" >&2
+        exit 1
+    fi
+}
+
 # pack PROGRAM NAME: an archive of the program with its licence.
 pack() {
     local folder=$files/$2
@@ -53,6 +61,7 @@ pack() {
     mkdir -p "$folder"
     cp "$1" "$folder/telar"
     strip "$folder/telar"
+    ships "$folder/telar"
     cp LICENSE README.md CHANGELOG.md "$folder/"
     try "$folder/telar"
     tar -C "$files" -czf "$files/$2.tar.gz" "$2"
@@ -103,7 +112,12 @@ for piece in "${pieces[@]}"; do
     esac
 done
 for wheel in "$files"/*.whl; do
-    if [[ -e $wheel ]]; then sizes+=("$(basename "$wheel"): $(stat -c %s "$wheel") bytes"); fi
+    if [[ ! -e $wheel ]]; then continue; fi
+    unpacked=$(mktemp -d)
+    python3 -m zipfile -e "$wheel" "$unpacked"
+    for library in "$unpacked"/telar/*.so; do ships "$library"; done
+    rm -rf "$unpacked"
+    sizes+=("$(basename "$wheel"): $(stat -c %s "$wheel") bytes")
 done
 (cd "$files" && sha256sum -- *.tar.gz *.whl 2>/dev/null >SHA256SUMS || true)
 printf '\n'

@@ -9,11 +9,10 @@ trap 'trap - TERM; kill 0' INT TERM
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Runs with features that must stay out of the ordinary build. One line each: arguments of
-# `cargo test`. A feature that does not exist is an error, not a skip.
+# `cargo test`. A feature that does not exist is an error, not a skip. Failpoints are in whatever is
+# built of the whole workspace (tests/Cargo.toml).
 FEATURE_TESTS=(
     "-p telar-engine --features shuttle --lib"
-    "-p telar-tests --features failpoints --test failpoints"
-    "-p telar-engine --features failpoints --test regressions"
 )
 
 export CARGO_TERM_COLOR=${CARGO_TERM_COLOR:-never}
@@ -102,24 +101,25 @@ outside() {
     step drivers tools/drivers.sh "$telar"
     # The page in a browser.
     step 'page tests' tools/page.sh --test "$telar"
-    # Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
-    local frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
-    if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
-    step frameworks tools/frameworks.sh "$telar" "${frameworks[@]}"
 }
 
-# What is compiled once more.
+# What is compiled once more, and enough besides that it takes as long as the lane above.
 packages() {
-    # The wheel in an environment of its own.
-    step python tools/python.sh
-    # The tarball in a folder of its own.
-    step node tools/node.sh
+    # Without failpoints, as it is shipped.
+    step 'clippy of what is shipped' cargo clippy --locked -p telar-engine -p telar-db -- -D warnings
+    # The wheel in an environment of its own, and the tarball in a folder of its own; of what is compiled.
+    step python env "TELAR=$target/gate/telar" tools/python.sh
+    step node env "TELAR=$target/gate/telar" tools/node.sh
     local arguments words
     for arguments in "${FEATURE_TESTS[@]}"; do
         # Arguments of cargo hold no blanks, so splitting at blanks is what is meant.
         read -r -a words <<<"$arguments"
         step "tests ($arguments)" cargo test --locked --no-fail-fast "${words[@]}"
     done
+    # Frameworks for agents, offline once they are installed (1 GB; with the heavy ones 2.4 GB).
+    local frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
+    if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
+    step frameworks tools/frameworks.sh "$target/gate/telar" "${frameworks[@]}"
 }
 
 step tools tools

@@ -10,7 +10,7 @@
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
 # HTTP is served on BOLT_PORT + 1. With GDS=1 in the environment its Graph Data Science library (the
 # open part, at most four threads) is loaded, too. `import` fills a new store with files (neo4j-admin database import
-# full). `start` returns when the server answers on its port. Needs mvn and
+# full), with a heap of HEAP (1g). `start` returns when the server answers on its port. Needs mvn and
 # Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -137,7 +137,7 @@ import() {
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
     write_settings "$folder" "$port" "" "" ""
-    NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java -Xmx1g -cp "$artefacts/lib/*" \
+    NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java -Xmx${HEAP:-1g} -cp "$artefacts/lib/*" \
         org.neo4j.cli.AdminTool database import full neo4j --report-file="$folder/import.report" "$@" >"$folder/import.log" 2>&1 || {
         tail -n 20 "$folder/import.log" >&2
         return 1

@@ -4,19 +4,17 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import path from 'node:path'
 
-import { chromium } from 'playwright-core'
-
 import { animation } from './apng.mjs'
 import { Server, type } from './browser/world.mjs'
+import { launch } from './chromium.mjs'
 
-const ARGUMENTS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 const SETTLED_MS = 3500
 
 const folder = path.resolve(process.env.SHOTS)
 fs.mkdirSync(folder, { recursive: true })
 const server = new Server(['--no-auth'])
 await server.start()
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+const browser = await launch()
 const page = await browser.newPage({ viewport: { width: 1200, height: 720 } })
 page.on('pageerror', error => assert.fail(error.message))
 

@@ -2,29 +2,13 @@
 //
 // Chromium without a graphics card draws WebGL by the processor (SwiftShader): frames say what that is.
 
-import { chromium } from 'playwright-core'
-
 import { Server, type } from './browser/world.mjs'
+import { frames, launch, repeat } from './chromium.mjs'
 
-const ARGUMENTS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--enable-precise-memory-info']
 const ROUNDS = 7
 
 const median = all => all.toSorted((a, b) => a - b)[Math.floor(all.length / 2)]
 const say = (what, value, wanted) => console.log(`${what.padEnd(58)} ${String(value).padStart(10)}   ${wanted}`)
-
-// Frames that are drawn in `ms` while `act` is repeated.
-async function frames (page, ms, act) {
-  await page.evaluate(() => {
-    window.drawn = 0
-    const count = () => { window.drawn += 1; requestAnimationFrame(count) }
-    requestAnimationFrame(count)
-  })
-  const before = await page.evaluate(() => window.drawn)
-  const begun = performance.now()
-  while (performance.now() - begun < ms) await act()
-  const drawn = await page.evaluate(() => window.drawn) - before
-  return drawn / ((performance.now() - begun) / 1000)
-}
 
 async function firstPaint (browser, url) {
   const page = await browser.newPage()
@@ -75,7 +59,7 @@ async function completion (page) {
 
 const server = new Server(['--no-auth'])
 await server.start()
-const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+const browser = await launch('--enable-precise-memory-info')
 try {
   await server.run('UNWIND range(1, 1000) AS i CREATE (:Person {id: i, name: "Person " + i})')
   await firstPaint(browser, server.url)
@@ -101,7 +85,7 @@ try {
   await page.locator('.outcome').filter({ hasText: '100,000 rows' }).filter({ hasNotText: 'running' }).waitFor({ timeout: 60_000 })
   say('100,000 rows of four columns fetched, ms', (performance.now() - begun).toFixed(0), '')
   await page.locator('.scroller').hover()
-  say('scrolling in them, frames a second', (await frames(page, 4000, () => page.mouse.wheel(0, 700))).toFixed(0), '>= 60')
+  say('scrolling in them, frames a second', (await frames(page, () => repeat(4000, () => page.mouse.wheel(0, 700)))).toFixed(0), '>= 60')
   await page.requestGC?.()
   const heap = await page.evaluate(() => performance.memory.usedJSHeapSize)
   say('heap of the tab with them, MB', (heap / 1e6).toFixed(0), '<= 300')

@@ -1,6 +1,8 @@
 //! Vectors that come and change under a vector index, and what must hold of its answers whenever
 //! their writer is stopped.
 
+use std::time::{Duration, Instant};
+
 use telar_db::query::QueryError;
 use telar_db::{Database, Session, Value};
 
@@ -14,6 +16,13 @@ const ADDED: i64 = 16;
 const CHECKPOINT_EVERY: i64 = 7;
 /// Commits until there are enough vectors for a graph.
 pub const ENOUGH: i64 = 20;
+/// A graph that has grown by this share is written once more, ...
+const GROWTH_SHARE: i64 = 8;
+/// ... if so many commits more are made: some vectors wait for others, or changed before they were
+/// linked.
+const SPARE: i64 = 12;
+/// The longest wait for the file of a graph.
+const WRITTEN_WITHIN: Duration = Duration::from_secs(120);
 
 const PREPARE: &str = "CREATE VECTOR INDEX near IF NOT EXISTS FOR (n:V) ON n.v \
      OPTIONS {indexConfig: {`vector.dimensions`: 4096, `vector.similarity_function`: 'cosine'}}";
@@ -75,6 +84,43 @@ pub fn work(db: &Database, count: i64, acknowledge: impl Fn(i64)) -> Result<(), 
         }
     }
     Ok(())
+}
+
+/// Writes so many commits and more, until the file of the graph was written, or could not be, twice
+/// since `db` was opened. The background links and writes, so it is waited for.
+///
+/// # Errors
+/// As [`work`]; if no file was written in two minutes.
+pub fn work_until_written(
+    db: &Database,
+    count: i64,
+    acknowledge: impl Fn(i64),
+) -> Result<(), String> {
+    for (commits, times) in [(count, 1), (0, 2)] {
+        let there = last(&Session::new(db)).map_err(|e| e.to_string())?;
+        work(db, commits + there / GROWTH_SHARE + SPARE, &acknowledge)?;
+        let begun = Instant::now();
+        loop {
+            let near = db.health().near.unwrap_or_default();
+            if near.written + near.failed >= times {
+                break;
+            }
+            if begun.elapsed() > WRITTEN_WITHIN {
+                return Err(format!("no file of a graph in {WRITTEN_WITHIN:?}: {near:?}"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+    Ok(())
+}
+
+/// Drops the index and makes a checkpoint, which removes its file.
+///
+/// # Errors
+/// Errors of the engine and of queries, as text.
+pub fn drop_index(db: &Database) -> Result<(), String> {
+    Session::new(db).run("DROP INDEX near IF EXISTS", &[]).map_err(|e| e.to_string())?;
+    db.checkpoint().map(drop).map_err(|e| e.to_string())
 }
 
 /// Compares what the index finds with a comparison of all vectors. Returns the last commit, and how

@@ -1,5 +1,4 @@
 //! A bulk load crashes, or fails, at every named step: the database holds all of it or nothing.
-#![cfg(feature = "failpoints")]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -7,7 +7,6 @@
     clippy::print_stdout,
     reason = "a test fails by panicking, and says how much it tried"
 )]
-#![cfg(feature = "failpoints")]
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -44,7 +44,7 @@ fn verified(dir: &Path, context: &str) -> [i64; 3] {
 
 /// Writes enough vectors for a graph that is in a file.
 fn prepared(dir: &Path) -> i64 {
-    let output = child("vectors", dir, ENOUGH + 2).output().unwrap();
+    let output = child("vectors", dir, ENOUGH).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     acknowledged(&text(&output))
 }
@@ -79,39 +79,70 @@ fn searches_are_right_after_kills() {
     assert!(read > 0, "no graph was read from a file");
 }
 
-#[cfg(feature = "failpoints")]
+/// The failpoints of files of graphs that a run reaches.
+fn steps(dir: &Path, count: i64) -> Vec<String> {
+    let output = child("vectors", dir, count).env("TELAR_FAILPOINTS", "").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let text = text(&output);
+    let hits = text.lines().filter_map(|line| line.strip_prefix("hit near::"));
+    hits.map(str::to_owned).collect()
+}
+
 #[test]
 fn searches_are_right_after_a_crash_at_every_step_of_a_file() {
-    let steps = |dir: &Path| {
-        let output = child("vectors", dir, ENOUGH + 10).output().unwrap();
-        let text = text(&output);
-        let hits = text.lines().filter_map(|line| line.strip_prefix("hit near::"));
-        hits.map(str::to_owned).collect::<Vec<String>>()
-    };
     let dir = tempfile::tempdir().unwrap();
-    let names = steps(&dir.path().join("graph"));
+    let path = dir.path().join("graph");
+    let names = steps(&path, ENOUGH);
     assert!(names.len() >= 5, "{names:?}");
-    for name in &names {
-        for (action, nth) in [("abort", 1), ("abort", 2), ("error", 1)] {
-            let dir = tempfile::tempdir().unwrap();
-            let path = dir.path().join("graph");
-            let armed = format!("near::{name}={action}@{nth}");
-            let mut command = child("vectors", &path, ENOUGH + 10);
-            let stopped = command.env("TELAR_FAILPOINTS", &armed).output().unwrap();
-            let said = acknowledged(&text(&stopped));
-            // An error costs the file and nothing else.
-            assert_eq!(stopped.status.success(), action == "error", "{armed}: {stopped:?}");
-            for again in 0..2 {
-                let [last, _, refused] = verified(&path, &armed);
-                assert!((said..=said + 1).contains(&last), "{armed}, {again}: {last}, {said}");
-                assert_eq!(refused, 0, "{armed}, {again}");
-            }
-            // The next one writes a file that is read.
-            let after = child("vectors", &path, ENOUGH + 10).output().unwrap();
-            assert!(after.status.success(), "{armed}: {after:?}");
-            let [_, read, refused] = verified(&path, &armed);
-            assert_eq!((read, refused), (1, 0), "{armed}");
+    let again = steps(&path, 1);
+    assert!(again.contains(&"read".to_owned()), "{again:?}");
+    let write =
+        |name: &String| [("abort", 1), ("abort", 2), ("error", 1)].map(|how| (name.clone(), how));
+    let read = [("abort", 1), ("error", 1)].map(|how| ("read".to_owned(), how));
+    for (name, (action, nth)) in names.iter().flat_map(write).chain(read) {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("graph");
+        if name == "read" {
+            prepared(&path);
         }
+        let armed = format!("near::{name}={action}@{nth}");
+        let mut command = child("vectors", &path, ENOUGH);
+        let stopped = command.env("TELAR_FAILPOINTS", &armed).output().unwrap();
+        // An error costs the file and nothing else.
+        assert_eq!(stopped.status.success(), action == "error", "{armed}: {stopped:?}");
+        let said = acknowledged(&text(&stopped));
+        for again in 0..2 {
+            let [last, _, refused] = verified(&path, &armed);
+            assert!((said..=said + 1).contains(&last), "{armed}, {again}: {last}, {said}");
+            assert_eq!(refused, 0, "{armed}, {again}");
+        }
+        // The next one writes a file that is read.
+        let after = child("vectors", &path, 1).output().unwrap();
+        assert!(after.status.success(), "{armed}: {after:?}");
+        let [_, read, refused] = verified(&path, &armed);
+        assert_eq!((read, refused), (1, 0), "{armed}");
     }
-    println!("{} steps", names.len());
+    println!("{} steps", names.len() + 1);
+}
+
+/// The file of an index that was dropped is removed by the next checkpoint, also after one that
+/// died, or failed, at it.
+#[test]
+fn the_file_of_a_dropped_index_goes_with_the_next_checkpoint() {
+    for action in ["abort", "error"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("graph");
+        prepared(&path);
+        let files = || std::fs::read_dir(path.join("near")).unwrap().count();
+        assert_eq!(files(), 1);
+        let armed = format!("near::before_remove={action}@1");
+        let mut command = child("unindex", &path, 0);
+        let stopped = command.env("TELAR_FAILPOINTS", &armed).output().unwrap();
+        assert_eq!(stopped.status.success(), action == "error", "{armed}: {stopped:?}");
+        // After an error, the checkpoint at the end may have removed it.
+        assert!(files() == 1 || action == "error", "{armed}");
+        verified(&path, &armed);
+        assert!(child("unindex", &path, 0).status().unwrap().success());
+        assert_eq!(files(), 0, "{armed}");
+    }
 }

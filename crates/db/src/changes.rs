@@ -20,7 +20,8 @@ pub(crate) fn add(procedures: &mut Procedures, database: &Arc<RwLock<WeakEngine>
     procedures.add("telar.changes", Arc::new(Changes::new(Arc::clone(database))));
 }
 
-fn failed(error: impl std::fmt::Display) -> QueryError {
+/// The error of a procedure that could not do it.
+pub(crate) fn failed(error: impl std::fmt::Display) -> QueryError {
     QueryError::runtime(ErrorKind::ProcedureFailed, "ProcedureCallFailed", error.to_string())
 }
 

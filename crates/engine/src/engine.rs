@@ -19,7 +19,7 @@ use crate::graph::LogWanted;
 use crate::index::{ConstraintSpec, Definition, IndexInfo, IndexSpec};
 use crate::recovery::follow;
 use crate::schema::build;
-use crate::settings::Settings;
+use crate::settings::{Retention, Settings};
 use crate::shared::{MemoryUse, Shared};
 use crate::snapshot::{Handle, Reader, Snapshot};
 use crate::store::Access;
@@ -439,8 +439,9 @@ impl Engine {
     /// # Cost
     /// Reads one log file, and the first record of those after it.
     pub fn snapshot_at_time(&self, time_ms: u64) -> Result<Snapshot<'_>, Error> {
-        let found = crate::stream::commit_at_time(&self.shared, time_ms)?;
-        self.snapshot_at(CommitTs::from_raw(found.unwrap_or(0)))
+        let logged = crate::stream::commit_at_time(&self.shared, time_ms)?;
+        let begun = self.shared.history.begun_at(time_ms);
+        self.snapshot_at(CommitTs::from_raw(logged.max(begun).unwrap_or(0)))
     }
 
     /// Every commit after `after`, in order: what there is now, and then those that follow as they
@@ -493,11 +494,58 @@ impl Engine {
     /// kept. The oldest grows, unless a snapshot of the past holds it.
     #[must_use]
     pub fn retained(&self) -> Option<(CommitTs, CommitTs)> {
+        if !self.shared.history.is_kept() {
+            return None;
+        }
+        let floor = self.shared.history.advance(self.shared.clock.published());
         let published = self.shared.clock.published();
-        let floor = self.shared.history.advance(published);
-        let oldest = floor.min(published);
-        let kept = self.shared.history.is_kept();
-        kept.then(|| (CommitTs::from_raw(oldest), CommitTs::from_raw(published)))
+        Some((CommitTs::from_raw(floor.min(published)), CommitTs::from_raw(published)))
+    }
+
+    /// Keeps history from now on, beside readers and writers: what `retain` says, of what is
+    /// committed after this. Where some is kept already, it is so much from now on. The database
+    /// remembers it by a checkpoint, as if it had been opened so ([`Settings::retain`]).
+    ///
+    /// # Errors
+    /// [`Error::Setting`] if `retain` names no limit, or the database is read only or a copy of
+    /// another one, whose history is its own; [`Error::BulkLoad`] while one is installed;
+    /// [`Error::Store`], [`Error::Log`], as for [`checkpoint`](Self::checkpoint): then it is kept
+    /// until the database is closed.
+    pub fn keep_history(&self, retain: Retention) -> Result<(), Error> {
+        let shared = &self.shared;
+        let refused = |reason: &str| Error::Setting { name: "retain", reason: reason.to_owned() };
+        let (commits, ms) = match retain {
+            Retention::Keep { commits, ms } if (commits, ms) != (0, 0) => (commits, ms),
+            _ => return Err(refused("a limit on commits or time must be at least 1")),
+        };
+        if self.is_read_only() {
+            return Err(refused("the database is read only"));
+        }
+        if shared.is_replicated() || shared.role.follows() {
+            return Err(refused("of a copy it is set when it is opened"));
+        }
+        let keep = || shared.history.keep(commits, ms, || shared.clock.published());
+        let Some(durable) = &shared.durable else {
+            if keep() {
+                // Commits that have their timestamps have no records, seen yet or not.
+                shared.memory_log.prune(shared.last_ts());
+            }
+            return Ok(());
+        };
+        // A checkpoint that has begun does not know of it. A bulk load that is installed waits for
+        // snapshots, of which the caller may have one.
+        let mut progress = loop {
+            match durable.progress.try_lock_for(Duration::from_millis(10)) {
+                Some(progress) => break progress,
+                None if shared.gate.is_shut() => {
+                    let reason = "history cannot begin while a bulk load is installed".to_owned();
+                    return Err(Error::BulkLoad { reason });
+                }
+                None => {}
+            }
+        };
+        keep();
+        crate::checkpoint::checkpoint_with(shared, durable, &mut progress).map(drop)
     }
 
     /// Runs `f` in a transaction and commits it; runs it again, with a short pause, as long as it

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -18,7 +18,7 @@ use crate::format::Kind;
 use crate::history::History;
 use crate::history::free::FreeVertices;
 use crate::history::memory_log::MemoryLog;
-use crate::horizon::Horizon;
+use crate::horizon::{Horizon, NONE};
 use crate::latch::Latch;
 use crate::mapped::{Source, Stored};
 use crate::once::OnceIds;
@@ -129,8 +129,10 @@ impl Graph {
 
     /// How far settling may go, and what of it retained timestamps still tell apart.
     pub(crate) fn horizon(&self) -> Horizon {
-        let floor = self.history.advance(self.clock.published());
-        Horizon { watermark: self.watermark(), floor }
+        let watermark = self.watermark();
+        // In this order: `History::keep` says why.
+        fence(Ordering::SeqCst);
+        Horizon { watermark, floor: self.history.advance(self.clock.published()) }
     }
 
     /// Begins history anew at `ts`: what was before cannot be read any more. No snapshot of the
@@ -140,9 +142,10 @@ impl Graph {
         self.prune_history(ts);
     }
 
-    /// Drops undo entries no retained timestamp needs.
+    /// Drops undo entries no retained timestamp needs. Who has found no history kept knows of none
+    /// that is needed.
     pub(crate) fn prune_history(&self, floor: u64) {
-        if !self.history.is_kept() {
+        if floor == NONE || !self.history.is_kept() {
             return;
         }
         for (_, ty) in self.catalog.edge_types() {
@@ -215,7 +218,14 @@ impl Graph {
                 }
                 ts
             }
-            (_, None) => self.clock.next(),
+            (_, None) => {
+                let ts = self.clock.next();
+                if self.durable.is_none() && self.history.is_kept() {
+                    // It began when no history was kept: the stream of changes begins after it.
+                    self.memory_log.prune(ts);
+                }
+                ts
+            }
         };
         self.clock.wait_for_room(ts, || self.publish_limit());
         Ok(ts)

@@ -2,6 +2,7 @@
 //! transaction: `transaction/names.rs`.
 
 pub(crate) mod build;
+mod sorter;
 
 use telar_graph::name::NameKind;
 use telar_graph::schema_rule::SchemaRule;

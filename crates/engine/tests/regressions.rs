@@ -86,36 +86,6 @@ fn many_parallel_edges_of_one_pair() {
     assert_eq!(reader.degree(v(1), ty, Direction::In), 20_000);
 }
 
-/// After the log failed, a write that meets an applied, unpublished commit must fail, not retry for
-/// ever.
-#[cfg(feature = "failpoints")]
-#[test]
-fn poisoned_log_and_retries() {
-    use telar_engine::{Error, Isolation};
-    let dir = tempfile::tempdir().unwrap();
-    let mut settings = telar_engine::Settings::default();
-    settings.background_interval_ms = 0;
-    settings.hub_entries_min = 4096;
-    settings.store_bytes_max = 1 << 26;
-    let db = telar_engine::Engine::open(dir.path(), settings).unwrap();
-    let key = db.property_key("k").unwrap();
-    with_vertices(&db, 2);
-    telar_engine::failpoint::set("wal::before_sync", telar_engine::failpoint::Action::Error);
-    let set = |n: i64| {
-        let mut tries = 0;
-        let r = db.write(Isolation::Snapshot, |txn| {
-            tries += 1;
-            if tries > 50 {
-                return Err(Error::SimpleEdgeType { name: "fifty tries".into() });
-            }
-            txn.set_vertex_property(v(0), key, n.into())
-        });
-        (tries, r.map(|_| ()))
-    };
-    assert_eq!(set(1).0, 1);
-    assert_eq!(set(2).0, 1);
-}
-
 /// Chunks of a hub settle one after the other, so that undo entries of the list came into one block
 /// out of commit order, and the store was refused as damaged. Found by `telar bench soak`.
 #[test]
@@ -154,52 +124,4 @@ fn history_of_a_hub_with_many_chunks_across_a_restart() {
     let report = telar_engine::maintenance::check(dir.path()).unwrap();
     assert!(report.worst().is_none(), "{report:?}");
     check(&Engine::open(dir.path(), settings).unwrap());
-}
-
-/// The commit of a new name was delivered before the name could be looked up: whoever followed
-/// changes saw numbers without names. The step between is made long here.
-#[cfg(feature = "failpoints")]
-#[test]
-fn a_name_is_there_when_its_commit_is_delivered() {
-    use std::time::Duration;
-    use telar_engine::Change;
-    use telar_engine::failpoint::{Action, set};
-    let dir = tempfile::tempdir().unwrap();
-    let mut settings = no_background();
-    settings.retain = Retention::commits(100);
-    settings.store_bytes_max = 1 << 26;
-    set("schema::logged", Action::SleepMs(30));
-    set("schema::durable", Action::SleepMs(30));
-    let databases =
-        [Engine::open(dir.path(), settings).unwrap(), Engine::in_memory(settings).unwrap()];
-    for db in &databases {
-        std::thread::scope(|scope| {
-            let names = scope.spawn(|| {
-                let mut stream = db.changes_since(CommitTs::from_raw(0)).unwrap();
-                let wait = Duration::from_secs(60);
-                let mut named = Vec::new();
-                while named.len() < 3 {
-                    for change in stream.next_within(wait).unwrap().expect("a name").changes {
-                        named.push(match change {
-                            Change::LabelMade { label, .. } => {
-                                db.labels().get(usize::from(label.get())).cloned()
-                            }
-                            Change::PropertyKeyMade { key, .. } => {
-                                db.property_keys().get(usize::from(key.get())).cloned()
-                            }
-                            Change::EdgeTypeMade { ty, .. } => {
-                                db.edge_types().get(usize::from(ty.get())).map(|t| t.0.clone())
-                            }
-                            other => panic!("{other:?}"),
-                        });
-                    }
-                }
-                named
-            });
-            db.label("L").unwrap();
-            db.property_key("k").unwrap();
-            db.edge_type("T", EdgeTypeOptions::general()).unwrap();
-            assert_eq!(names.join().unwrap(), ["L", "k", "T"].map(|n| Some(n.to_owned())));
-        });
-    }
 }

@@ -10,13 +10,14 @@ use arrow_schema::{ArrowError, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyInt, PyList, PyString};
+use pyo3::types::{PyCapsule, PyDict, PyInt, PyList, PyString};
 use telar_db::Value;
 use telar_db::column::Column;
 use telar_db::query::Columns;
 
 use crate::error::of_query;
 use crate::result::Result as Table;
+use crate::value::of_python;
 
 /// Columns, each with its name.
 pub(crate) type NamedColumns = Vec<(Arc<str>, Column)>;
@@ -80,7 +81,7 @@ fn columns_of(
 
 /// The columns of a frame; none if it is no frame.
 pub(crate) fn table_of(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedColumns>> {
-    // PERF: `bench/python/point.py`: most parameters are plain values.
+    // PERF: bench/compare/python.py --section point: most parameters are plain values.
     if given.is_exact_instance_of::<PyString>() || given.is_exact_instance_of::<PyInt>() {
         return Ok(None);
     }
@@ -108,6 +109,24 @@ pub(crate) fn rows_of(given: &Bound<'_, PyAny>) -> PyResult<Option<Value>> {
         Value::map(entries.map(|(name, column)| (Arc::clone(name), column.get(row))))
     };
     Ok(Some(Value::List((0..columns.first().map_or(0, Column::len)).map(row).collect())))
+}
+
+/// Lists of values as the columns of a result.
+#[pyfunction]
+#[pyo3(name = "_table")]
+pub(crate) fn table(columns: &Bound<'_, PyDict>) -> PyResult<Table> {
+    let mut named: NamedColumns = Vec::with_capacity(columns.len());
+    for (name, values) in columns {
+        let name: String = name.extract()?;
+        let Value::List(values) = of_python(&values, &name, 0)? else {
+            return Err(PyValueError::new_err(format!("the column '{name}' is not a list")));
+        };
+        if named.first().is_some_and(|(_, column)| column.len() != values.len()) {
+            return Err(PyValueError::new_err(format!("the column '{name}' has another length")));
+        }
+        named.push((name.into(), Column::of(values.to_vec())));
+    }
+    Ok(Table::of_columns(Columns::of(named)))
 }
 
 fn failed(error: &ArrowError) -> PyErr {

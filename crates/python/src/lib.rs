@@ -3,6 +3,7 @@
 //! ```text
 //!  python/telar/__init__.py   what users see: names, `open`
 //!  python/telar/_frames.py    results as frames, arrays and graphs of other libraries
+//!  python/telar/_programs.py  vertex programs, and _topology.py the graph that they run on
 //!  database · session · transaction      what a statement runs in
 //!      runner                            sessions of the engine: settings, interrupts, forks
 //!  result · stream · row                 what it returns
@@ -50,6 +51,7 @@ fn _telar(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(fork::forking, module)?)?;
     module.add_function(wrap_pyfunction!(fork::went_on, module)?)?;
     module.add_function(wrap_pyfunction!(fork::forked, module)?)?;
+    module.add_function(wrap_pyfunction!(frame::table, module)?)?;
     module.add_function(wrap_pyfunction!(layout::layout, module)?)?;
     module.add_class::<database::Database>()?;
     module.add_class::<duration::Duration>()?;

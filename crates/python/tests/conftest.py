@@ -1,5 +1,10 @@
+import signal
+
 import pytest
 import telar
+
+# Shells start what runs in the background with SIGINT ignored, and Python leaves it so: nothing would be interrupted.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

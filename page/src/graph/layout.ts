@@ -1,5 +1,6 @@
 // The layout as the page sees it: a worker that gets a graph and sends positions.
 
+import { WHOLE_NODES_MIN } from './forces'
 import type { Point } from './placement'
 
 export type ToLayout = {
@@ -25,15 +26,23 @@ export interface FromLayout {
   run: number
   positions: Float32Array
   isLast: boolean
+  // How many rounds it took, and whether the graphics card computed the last ones.
+  rounds: number
+  isGpu: boolean
 }
 
-export const LAYOUT_MILLISECONDS = 3000
+const LAYOUT_MILLISECONDS = 3000
+const WHOLE_MILLISECONDS = 15_000
 
 export class Layout {
   private readonly worker: Worker
   private run = 0
   private index = new Map<string, number>()
   private isRunning = false
+
+  // Of the layout that ran last, for tests and measurements.
+  rounds = 0
+  isGpu = false
 
   // `onPositions` gets the nodes of the graph in the order in which they were given.
   constructor (private readonly onPositions: (positions: Float32Array, isLast: boolean) => void) {
@@ -44,7 +53,8 @@ export class Layout {
   // Begins with a graph; a layout that runs ends.
   start (
     places: ReadonlyMap<string, Point>, edges: readonly { source: string, target: string }[],
-    pinned: ReadonlySet<string>, milliseconds = LAYOUT_MILLISECONDS
+    pinned: ReadonlySet<string>,
+    milliseconds = places.size < WHOLE_NODES_MIN ? LAYOUT_MILLISECONDS : WHOLE_MILLISECONDS
   ): void {
     this.index = new Map()
     const positions = new Float32Array(places.size * 2)
@@ -95,6 +105,8 @@ export class Layout {
       // What an earlier graph still sends is of other nodes.
       if (data.run !== this.run) return
       if (data.isLast) this.isRunning = false
+      this.rounds = data.rounds
+      this.isGpu = data.isGpu
       this.onPositions(data.positions, data.isLast)
       // The next positions come when these can be seen: not faster than frames are drawn.
       requestAnimationFrame(() => this.worker.postMessage({ kind: 'drawn' } satisfies ToLayout))

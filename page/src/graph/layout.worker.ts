@@ -1,12 +1,9 @@
-// The layout, away from the thread that draws: ForceAtlas2, streamed while it runs.
+// The layout, away from the thread that draws, streamed while it runs: by the processor, or, for large graphs, by
+// the graphics card.
 
-import iterate from 'graphology-layout-forceatlas2/iterate'
+import { ForceAtlas2 } from './forceatlas2'
+import { LARGE, WHOLE_NODES_MIN, type Forces, type Placed } from './forces'
 import type { FromLayout, ToLayout } from './layout'
-
-// Fields of a node and of an edge in the matrices of ForceAtlas2.
-const NODE = 10
-const EDGE = 3
-const FIXED = 9
 
 // Units of the stage for one of the layout.
 const SCALE = 11
@@ -14,33 +11,50 @@ const SCALE = 11
 // Time between two messages.
 const SLICE_MILLISECONDS = 16
 
-// Movement of an average node, as a share of the extent, below which the layout has settled.
+// Rounds that a graphics card may be given at once.
+const ROUNDS_AT_ONCE_MAX = 16
+
+// To draw a whole graph takes about as long as a round, often of the same card: that is done once in so many.
+const ROUNDS_SENT = 6
+
+// Movement of an average node in a round, as a share of the extent, below which the layout has settled.
 const SETTLED = 0.0002
-const SETTLED_ROUNDS = 5
+const SETTLED_TIMES = 5
 const ROUNDS_MIN = 40
 
-// A graph that swings for ever has had enough rounds. Large ones hardly change after the first hundred.
+// A graph that swings for ever has had enough rounds. Large ones hardly change after the first hundreds.
 const ROUNDS_MAX = 1200
 const ROUNDS_MAX_LARGE = 200
-const LARGE = 1000
+const ROUNDS_MAX_GPU = 500
 
 // Time that a layout has even if the worker was late.
 const MILLISECONDS_MIN = 800
 
 interface Run {
   number: number
-  nodes: Float32Array
-  // The nodes of the round before.
+  forces: Forces
+  isGpu: boolean
+  fixed: Uint8Array
+  edges: Uint32Array
+  positions: Float32Array
+  // The positions before the last rounds.
   before: Float32Array
-  edges: Float32Array
-  settings: object
   end: number
   rounds: number
-  most: number
+  // Rounds until positions are read again.
+  atOnce: number
   calm: number
+  // How long a round takes, and when positions were sent last.
+  took: number
+  sent: number
 }
 
 let run: Run | undefined
+
+// The run that was asked for last, and its graph while the code for the graphics card is on its way.
+let wanted = 0
+let pending: Placed | undefined
+let isStopped = false
 
 // Whether the page has drawn what was sent last.
 let isDrawn = true
@@ -51,117 +65,144 @@ const post = (message: FromLayout, transfer: Transferable[] = []): void => {
 
 self.onmessage = ({ data }: MessageEvent<ToLayout>) => {
   switch (data.kind) {
-    case 'start': begin(data); break
+    case 'start':
+      wanted = data.run
+      if (run) leave(run)
+      void begin(data)
+      break
     case 'stop':
       if (run) finish(run)
+      else isStopped = true
       break
     case 'drawn': isDrawn = true; break
     case 'move':
-      if (run && run.number === data.run) {
-        const at = data.index * NODE
-        run.nodes[at] = data.x / SCALE
-        run.nodes[at + 1] = data.y / SCALE
-        run.nodes[at + FIXED] = data.isFixed ? 1 : 0
-      }
+      if (data.run === wanted) place(data)
   }
 }
 
-function begin ({ run: number, positions, fixed, edges: pairs, end }: ToLayout & { kind: 'start' }): void {
-  const order = fixed.length
-  const nodes = new Float32Array(order * NODE)
-  for (let index = 0; index < order; index++) {
-    const at = index * NODE
-    nodes[at] = positions[2 * index]! / SCALE
-    nodes[at + 1] = positions[2 * index + 1]! / SCALE
-    // Mass, which grows with the degree, convergence and size.
-    nodes[at + 6] = 1
-    nodes[at + 7] = 1
-    nodes[at + 8] = 1
-    nodes[at + FIXED] = fixed[index]!
+function place ({ index, x, y, isFixed }: ToLayout & { kind: 'move' }): void {
+  const placed = run ?? pending
+  if (!placed) return
+  placed.fixed[index] = isFixed ? 1 : 0
+  placed.positions.set([x / SCALE, y / SCALE], 2 * index)
+  run?.forces.place(index, x / SCALE, y / SCALE, isFixed)
+}
+
+async function begin ({ run: number, positions, fixed, edges, end }: ToLayout & { kind: 'start' }): Promise<void> {
+  const placed: Placed = { positions: positions.map(each => each / SCALE), fixed, edges }
+  isStopped = false
+  pending = placed
+  const gpu = fixed.length < WHOLE_NODES_MIN ? undefined : await onCard(placed)
+  // Another graph may have come meanwhile.
+  if (wanted !== number) {
+    gpu?.end()
+    return
   }
-  const edges = new Float32Array(pairs.length / 2 * EDGE)
-  for (let index = 0; index < pairs.length / 2; index++) {
-    const source = pairs[2 * index]! * NODE
-    const target = pairs[2 * index + 1]! * NODE
-    edges[index * EDGE] = source
-    edges[index * EDGE + 1] = target
-    edges[index * EDGE + 2] = 1
-    nodes[source + 6]! += 1
-    nodes[target + 6]! += 1
-  }
+  pending = undefined
+  isDrawn = true
   run = {
     number,
-    nodes,
-    before: new Float32Array(nodes.length),
+    forces: gpu ?? new ForceAtlas2(placed),
+    isGpu: gpu !== undefined,
+    fixed,
     edges,
-    settings: {
-      linLogMode: false,
-      outboundAttractionDistribution: false,
-      adjustSizes: false,
-      edgeWeightInfluence: 1,
-      scalingRatio: 8,
-      strongGravityMode: true,
-      gravity: order > LARGE ? 0.02 : 0.06,
-      slowDown: 1 + Math.log(Math.max(1, order)) / 2,
-      barnesHutOptimize: order > 600,
-      // Coarser is three times as fast for thousands of nodes, and ends as well.
-      barnesHutTheta: order > LARGE ? 1.3 : 0.6
-    },
+    positions: placed.positions,
+    before: placed.positions.slice(),
     end: Math.max(end - performance.timeOrigin, performance.now() + MILLISECONDS_MIN),
     rounds: 0,
-    most: order > LARGE ? ROUNDS_MAX_LARGE : ROUNDS_MAX,
-    calm: 0
+    atOnce: 1,
+    calm: 0,
+    took: 0,
+    sent: 0
   }
-  isDrawn = true
-  step(run)
+  if (isStopped) finish(run)
+  else step(run)
+}
+
+// Forces by the graphics card, or nothing where it cannot. The code for it is loaded the first time.
+async function onCard (placed: Placed): Promise<Forces | undefined> {
+  try {
+    return (await import('./gpu')).Gpu.of(placed)
+  } catch (error) {
+    console.warn(`the processor lays the graph out: ${String(error)}`)
+    return undefined
+  }
 }
 
 function step (current: Run): void {
   if (run !== current) return
   const sliceEnd = Math.min(current.end, performance.now() + SLICE_MILLISECONDS)
   do {
-    round(current)
+    advance(current)
   } while (performance.now() < sliceEnd && !isOver(current))
   if (isOver(current)) finish(current)
   else {
-    if (isDrawn) send(current, false)
+    if (isDrawn && isDue(current)) send(current, false)
     // Messages come in between.
     setTimeout(step, 0, current)
   }
 }
 
-function round (current: Run): void {
-  const { nodes, before } = current
-  before.set(nodes)
-  iterate(current.settings, nodes, current.edges)
-  current.rounds++
+function isDue ({ fixed, took, sent }: Run): boolean {
+  return fixed.length < WHOLE_NODES_MIN || performance.now() - sent >= took * ROUNDS_SENT
+}
+
+function advance (current: Run): void {
+  const { forces, positions, before, atOnce } = current
+  const begun = performance.now()
+  before.set(positions)
+  forces.advance(atOnce)
+  if (!forces.read(positions)) {
+    positions.set(before)
+    current.forces = new ForceAtlas2(current)
+    current.isGpu = false
+    current.atOnce = 1
+    return
+  }
+  const took = performance.now() - begun
+  current.took = took / atOnce
+  current.rounds += atOnce
+  const share = movedShare(positions, before) / atOnce
+  current.calm = current.rounds > ROUNDS_MIN && share < SETTLED ? current.calm + 1 : 0
+  // To read is to wait: a card that is fast is given more at once.
+  if (current.isGpu && took < SLICE_MILLISECONDS / 2) {
+    current.atOnce = Math.min(ROUNDS_AT_ONCE_MAX, 2 * atOnce)
+  }
+}
+
+// How far an average node has moved, as a share of the extent.
+function movedShare (positions: Float32Array, before: Float32Array): number {
   let moved = 0
   let left = Infinity
   let right = -Infinity
-  for (let at = 0; at < nodes.length; at += NODE) {
-    moved += Math.abs(nodes[at]! - before[at]!) + Math.abs(nodes[at + 1]! - before[at + 1]!)
-    left = Math.min(left, nodes[at]!)
-    right = Math.max(right, nodes[at]!)
+  for (let at = 0; at < positions.length; at += 2) {
+    const x = positions[at]!
+    moved += Math.abs(x - before[at]!) + Math.abs(positions[at + 1]! - before[at + 1]!)
+    left = Math.min(left, x)
+    right = Math.max(right, x)
   }
-  const share = moved / (nodes.length / NODE) / Math.max(1, right - left)
-  current.calm = current.rounds > ROUNDS_MIN && share < SETTLED ? current.calm + 1 : 0
+  return moved / (positions.length / 2) / Math.max(1, right - left)
 }
 
-function isOver (current: Run): boolean {
-  return performance.now() >= current.end || current.calm >= SETTLED_ROUNDS || current.rounds >= current.most
+function isOver ({ end, calm, rounds, fixed, isGpu }: Run): boolean {
+  const most = isGpu ? ROUNDS_MAX_GPU : fixed.length > LARGE ? ROUNDS_MAX_LARGE : ROUNDS_MAX
+  return performance.now() >= end || calm >= SETTLED_TIMES || rounds >= most
 }
 
 function finish (current: Run): void {
-  run = undefined
   send(current, true)
+  leave(current)
 }
 
-function send ({ nodes, number }: Run, isLast: boolean): void {
-  const positions = new Float32Array(nodes.length / NODE * 2)
-  for (let index = 0; index < nodes.length / NODE; index++) {
-    positions[2 * index] = nodes[index * NODE]! * SCALE
-    positions[2 * index + 1] = nodes[index * NODE + 1]! * SCALE
-  }
+function leave (current: Run): void {
+  run = undefined
+  current.forces.end()
+}
+
+function send (current: Run, isLast: boolean): void {
+  const { number, isGpu, rounds } = current
+  const positions = current.positions.map(each => each * SCALE)
   isDrawn = false
-  post({ run: number, positions, isLast }, [positions.buffer])
+  current.sent = performance.now()
+  post({ run: number, positions, isLast, rounds, isGpu }, [positions.buffer])
 }

@@ -1,4 +1,5 @@
-// Whether something moves, and whether that is drawn too slowly: then edges are left out as long as it does.
+// Whether something moves, and whether that is drawn too slowly: then edges are left out as long as it does, or a
+// cloud is drawn as pictures.
 
 import type Sigma from 'sigma'
 
@@ -11,6 +12,7 @@ const VERY_SLOW_MILLISECONDS = 100
 const SLOW_FRAMES = 4
 const EDGES_WORTH_HIDING = 500
 const EDGES_SLOW = 50_000
+const NODES_SLOW = 20_000
 
 export class Pace {
   isMoving = false
@@ -22,21 +24,22 @@ export class Pace {
 
   constructor (private readonly sigma: Sigma<NodeAttributes, EdgeAttributes>, private readonly cloud: Cloud) {}
 
-  // Begins anew with a scene of so many edges, which rests.
-  begin (edges: number, isCloud: boolean): void {
+  // Begins anew with a scene of so many nodes and edges, which rests.
+  begin (nodes: number, edges: number, isCloud: boolean): void {
     this.edges = edges
     this.isCloud = isCloud
     this.isMoving = false
     this.slowFrames = 0
     // Where it is certain, nobody waits for it to be found out.
-    this.isSlow = edges > EDGES_SLOW
-    this.cloud.isThin = false
+    this.isSlow = edges > EDGES_SLOW || nodes > NODES_SLOW
+    this.cloud.isSlow = this.isSlow && isCloud
+    this.cloud.isMoving = false
   }
 
   setMoving (isMoving: boolean): void {
     if (isMoving === this.isMoving) return
     this.isMoving = isMoving
-    this.cloud.isThin = isMoving && this.isSlow
+    this.cloud.isMoving = isMoving
     if (!isMoving) {
       this.sigma.scheduleRender()
     } else if (!this.isSlow && this.edges >= EDGES_WORTH_HIDING) {
@@ -54,7 +57,7 @@ export class Pace {
     else this.slowFrames = Math.max(0, this.slowFrames + (elapsed > SLOW_MILLISECONDS ? 1 : -1))
     if (this.slowFrames >= SLOW_FRAMES) {
       this.isSlow = true
-      this.cloud.isThin = this.isCloud
+      this.cloud.isSlow = this.isCloud
       this.sigma.setSetting('hideEdgesOnMove', !this.isCloud)
     } else {
       requestAnimationFrame(next => this.watch(next))

@@ -95,7 +95,7 @@ export class Stage implements Board {
     this.pointer.hovered = undefined
     this.isCloud = scene.nodes.size >= CLOUD_NODES_MIN || scene.edges.length >= CLOUD_EDGES_MIN
     this.cloud.show(this.isCloud ? scene.nodes.keys() : [], this.isCloud ? scene.edges : [], positions)
-    this.pace.begin(scene.edges.length, this.isCloud)
+    this.pace.begin(scene.nodes.size, scene.edges.length, this.isCloud)
     this.sigma.setSettings({
       renderEdgeLabels: !this.isCloud, enableEdgeEvents: !this.isCloud, hideEdgesOnMove: false
     })
@@ -262,7 +262,7 @@ export class Stage implements Board {
 
   // What is drawn now, as a picture.
   picture (background: string | undefined): HTMLCanvasElement {
-    this.sigma.refresh()
+    this.cloud.drawWhole(() => this.sigma.refresh())
     const source = this.sigma.getStageCanvas()
     const canvas = document.createElement('canvas')
     canvas.width = source.width

@@ -1,8 +1,9 @@
 // A sample graph: who knows whom among the weavers of a small town, in which workshop they work and in
 // which quarter they live. It is drawn by a generator with a fixed seed, so that everybody gets the same.
 
+import { history, keepHistory } from '../state/history'
 import { refreshSchema } from '../state/schema'
-import { api, noteError } from '../state/session'
+import { api, isAdmin, noteError } from '../state/session'
 import { put } from '../editor/editor'
 
 const GIVEN = ('Alba Bruno Carla Diego Elena Fabio Greta Hugo Irene Jaime Karla Luis Marta Nico Olga Pablo Quima Raul ' +
@@ -51,17 +52,21 @@ const STATEMENT = `
 UNWIND $people AS p
 MERGE (w:Workshop {name: p.workshop})
 MERGE (q:Quarter {name: p.quarter})
-CREATE (n:Person {id: p.id, name: p.name, born: p.born})-[:WORKS_AT]->(w), (n)-[:LIVES_IN]->(q)
-WITH collect(n) AS people
-UNWIND $knows AS k
-WITH people[k.a] AS a, people[k.b] AS b, k.since AS since
-CREATE (a)-[:KNOWS {since: since}]->(b)`
+CREATE (n:Person {id: p.id, name: p.name, born: p.born})-[:WORKS_AT]->(w), (n)-[:LIVES_IN]->(q)`
 
-// Fills an empty database; true if it did.
+// Who they know came later than they: there is something to go back to.
+const LATER = `
+UNWIND $knows AS k
+MATCH (a:Person {id: k.a}), (b:Person {id: k.b})
+CREATE (a)-[:KNOWS {since: k.since}]->(b)`
+
+// Fills an empty database, whose past is kept from then on if that can be; true if it did.
 export async function loadSample (): Promise<boolean> {
   try {
+    if (isAdmin.value && !await history()) await keepHistory().catch(noteError)
     const { people, knows } = sample()
-    await api.value.run(STATEMENT, { people, knows })
+    await api.value.run(STATEMENT, { people })
+    await api.value.run(LATER, { knows })
     await refreshSchema()
     return true
   } catch (error) {

@@ -2,8 +2,9 @@
 
 import { signal } from '@preact/signals'
 
+import { history, keepHistory } from '../state/history'
 import { asOf, rerun } from '../state/run'
-import { api, noteError } from '../state/session'
+import { api, isAdmin, noteError } from '../state/session'
 import { Icon } from './icons'
 
 interface Commit {
@@ -15,6 +16,7 @@ interface Commit {
 export const isOpen = signal(false)
 // The commits that can be gone back to, oldest first; the last stands for the present.
 const commits = signal<Commit[]>([])
+const isKept = signal(false)
 const problem = signal('')
 
 const COMMITS_MAX = 1000
@@ -22,14 +24,19 @@ const COMMITS_MAX = 1000
 async function look (): Promise<void> {
   problem.value = ''
   try {
+    const kept = await history()
+    isKept.value = kept !== undefined
+    if (!kept) {
+      commits.value = []
+      return
+    }
+    const [oldest, newest] = kept
     const found = await api.value.run(
-      'CALL telar.history() YIELD oldest, newest WITH oldest, newest ' +
-      'WITH CASE WHEN newest - oldest > $most THEN newest - $most ELSE oldest END AS first, newest ' +
-      'CALL telar.changes(first, $most) YIELD commit, time RETURN first, newest, commit, time ORDER BY commit',
-      { most: COMMITS_MAX }
+      'CALL telar.changes($first, $most) YIELD commit, time RETURN commit, time ORDER BY commit',
+      { first: Math.max(oldest, newest - COMMITS_MAX), most: COMMITS_MAX }
     )
-    commits.value = found.rows.map(row => ({
-      timestamp: Number(row[2]), time: row[3] === null ? '' : (row[3] as { text: string }).text
+    commits.value = found.rows.map(([commit, time]) => ({
+      timestamp: Number(commit), time: time === null ? '' : (time as { text: string }).text
     }))
   } catch (error) {
     noteError(error)
@@ -77,11 +84,30 @@ export function Slider () {
           <output>{label(commit, at === all.length - 1)}</output>
         </>
       )}
-      {all.length <= 1 && (
-        <span class='muted'>{problem.value || 'There is no past to go to yet: store.retention says how much is kept.'}</span>
-      )}
+      {all.length <= 1 && <NoPast />}
     </div>
   )
+}
+
+function NoPast () {
+  if (problem.value !== '') return <span class='muted'>{problem.value}</span>
+  if (isKept.value) return <span class='muted'>There is no past to go to yet: what is committed from now on is kept.</span>
+  return (
+    <>
+      <span class='muted'>There is no past to go to yet: none is kept.</span>
+      {isAdmin.value && <button onClick={() => { void keep() }}>Keep a day from now on</button>}
+    </>
+  )
+}
+
+async function keep (): Promise<void> {
+  try {
+    await keepHistory()
+    await look()
+  } catch (error) {
+    noteError(error)
+    problem.value = (error as Error).message
+  }
 }
 
 function label (commit: Commit | undefined, isLast: boolean): string {

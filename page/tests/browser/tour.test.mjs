@@ -4,9 +4,10 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 
-import { open, outcome, shot, world } from './world.mjs'
+import { open, outcome, run, shot, world } from './world.mjs'
 
-const here = world('--no-auth')
+// Nothing is kept of the past, as on a first start.
+const here = world('--no-auth', '--set', 'store.retention=as-stored')
 
 const button = name => here.page.getByRole('button', { name, exact: true })
 const summary = () => here.page.getByRole('complementary', { name: 'Details' })
@@ -67,4 +68,28 @@ test('a node is found, expanded and changed by its details', async () => {
   await page.getByRole('button', { name: /^Run/ }).last().click()
   await summary().getByText('7', { exact: true }).waitFor()
   assert.deepEqual(await here.server.run("MATCH (c:City {name: 'Bath'}) RETURN c.size"), [[7]])
+})
+
+test('the past of a database is kept from a click on', async () => {
+  await here.server.run('CREATE DATABASE other WAIT')
+  await open(here)
+  const { page } = here
+  await page.getByLabel('Database', { exact: true }).selectOption('other')
+  await button('Now').click()
+  await page.getByText('none is kept').waitFor()
+  await button('Keep a day from now on').click()
+  await page.getByText('what is committed from now on is kept').waitFor()
+  for (const n of [1, 2]) {
+    await run(page, `CREATE (s:Step {n: ${n}})`)
+    await outcome(page)
+  }
+  await run(page, 'MATCH (s:Step) RETURN count(s) AS steps')
+  await outcome(page)
+  const count = page.locator('.body .row').first().locator('.cell').nth(1)
+  await count.filter({ hasText: '2' }).waitFor()
+  await button('Now').click()
+  await button('Now').click()
+  await page.getByRole('slider').focus()
+  await page.keyboard.press('ArrowLeft')
+  await count.filter({ hasText: '1' }).waitFor()
 })

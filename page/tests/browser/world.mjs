@@ -12,10 +12,8 @@ import os from 'node:os'
 import path from 'node:path'
 import { after, before, beforeEach, afterEach } from 'node:test'
 
-import { chromium } from 'playwright-core'
+import { launch } from '../chromium.mjs'
 
-// Without a graphics card WebGL is drawn by the processor.
-const ARGUMENTS = ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
 export const PASSWORD = 'correct-horse'
 const START_MS = 30_000
 
@@ -85,7 +83,7 @@ export function world (...settings) {
   let browser
   before(async () => {
     await world.server.start()
-    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ARGUMENTS })
+    browser = await launch()
   })
   after(async () => {
     await browser?.close()

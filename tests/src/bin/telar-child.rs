@@ -181,7 +181,6 @@ fn offline(mode: &str, dir: &str, other: &str) -> Option<Result<(), Error>> {
 }
 
 fn say_hits() {
-    #[cfg(feature = "failpoints")]
     for name in telar_engine::failpoint::names_hit() {
         say(&format!("hit {name}"));
     }
@@ -246,7 +245,18 @@ fn main() -> ExitCode {
         },
         "vectors" => {
             let acknowledge = |n| say(&format!("ack 0 {n}"));
-            if let Err(e) = telar_tests::vectors::work(&db, number(6), acknowledge) {
+            let done = match number(6) {
+                0 => telar_tests::vectors::work(&db, 0, acknowledge),
+                count => telar_tests::vectors::work_until_written(&db, count, acknowledge),
+            };
+            if let Err(e) = done {
+                say(&format!("failed {e}"));
+                return ExitCode::from(4);
+            }
+            say_hits();
+        }
+        "unindex" => {
+            if let Err(e) = telar_tests::vectors::drop_index(&db) {
                 say(&format!("failed {e}"));
                 return ExitCode::from(4);
             }
@@ -280,10 +290,7 @@ fn main() -> ExitCode {
                 return ExitCode::from(4);
             }
             say("loaded");
-            #[cfg(feature = "failpoints")]
-            for name in telar_engine::failpoint::names_hit() {
-                say(&format!("hit {name}"));
-            }
+            say_hits();
         }
         "loaded" => match telar_tests::load::verify(&db) {
             Ok(loads) => say(&format!("state {loads}")),

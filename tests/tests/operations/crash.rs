@@ -22,6 +22,15 @@ fn run(arguments: &[&str]) -> Output {
     child(arguments).output().unwrap()
 }
 
+/// The failpoints that a child passes.
+fn steps(arguments: &[&str]) -> Vec<String> {
+    let output = child(arguments).env("TELAR_FAILPOINTS", "").output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let names = said.lines().filter_map(|line| line.strip_prefix("hit ")).map(str::to_owned);
+    names.collect()
+}
+
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
@@ -114,7 +123,6 @@ fn full_disk_during_backup_is_reported_and_leaves_no_backup() {
 }
 
 /// The process dies, or a write fails, at each step of a backup.
-#[cfg(feature = "failpoints")]
 #[test]
 fn crash_at_every_step_of_a_backup_leaves_the_database_intact() {
     let dir = tempfile::tempdir().unwrap();
@@ -123,10 +131,9 @@ fn crash_at_every_step_of_a_backup_leaves_the_database_intact() {
     let made = run(&["run", text(&graph), "1", "full", "0", "60"]);
     assert!(made.status.success(), "{made:?}");
     let full = at("full");
-    let said = run(&["backup", text(&graph), text(&full), "full", "-"]);
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    let names: Vec<&str> = said.lines().filter_map(|l| l.strip_prefix("hit backup::")).collect();
-    assert!(names.len() >= 6, "{said}");
+    let names = steps(&["backup", text(&graph), text(&full), "full", "-"]);
+    let names: Vec<&str> = names.iter().filter_map(|l| l.strip_prefix("backup::")).collect();
+    assert!(names.len() >= 6, "{names:?}");
     let more = run(&["run", text(&graph), "1", "full", "0", "40"]);
     assert!(more.status.success(), "{more:?}");
     let mut number = 0;
@@ -157,7 +164,6 @@ fn crash_at_every_step_of_a_backup_leaves_the_database_intact() {
 
 /// The process dies at each step of what is done to a closed database: doing it again succeeds, and
 /// everything is there.
-#[cfg(feature = "failpoints")]
 #[test]
 fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
     let dir = tempfile::tempdir().unwrap();
@@ -169,7 +175,7 @@ fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
     let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/format-1");
     let old = super::files(&old);
     let backup = at("full");
-    let mut steps = 0;
+    let mut tried = 0;
     for (mode, before) in [("compact", Some(&closed)), ("upgrade", Some(&old)), ("restore", None)] {
         let target = at(mode);
         let fresh = || {
@@ -178,11 +184,8 @@ fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
             before.inspect(|files| super::write(files, &target));
         };
         fresh();
-        let whole = run(&[mode, text(&target), text(&backup)]);
-        assert!(whole.status.success(), "{whole:?}");
-        let said = String::from_utf8_lossy(&whole.stdout).into_owned();
-        for name in said.lines().filter_map(|l| l.strip_prefix("hit ")) {
-            steps += 1;
+        for name in steps(&[mode, text(&target), text(&backup)]) {
+            tried += 1;
             fresh();
             let died = child(&[mode, text(&target), text(&backup)])
                 .env("TELAR_FAILPOINTS", format!("{name}=abort@1"))
@@ -198,13 +201,12 @@ fn crash_at_every_step_of_offline_operations_is_mended_by_doing_them_again() {
             assert_eq!(unit::verify(&open(&target), 1).unwrap(), [45], "{mode} {name}");
         }
     }
-    println!("{steps} steps");
-    assert!(steps > 15, "{steps} steps");
+    println!("{tried} steps");
+    assert!(tried > 15, "{tried} steps");
 }
 
 /// The process dies at each step of a reordering: the source is as it was, and the target is there
 /// whole or not at all.
-#[cfg(feature = "failpoints")]
 #[test]
 fn crash_at_every_step_of_a_reordering_leaves_the_source_and_no_half_target() {
     let dir = tempfile::tempdir().unwrap();
@@ -212,13 +214,11 @@ fn crash_at_every_step_of_a_reordering_leaves_the_source_and_no_half_target() {
     let (graph, target) = (at("graph"), at("target"));
     assert!(run(&["run", text(&graph), "1", "full", "0", "45"]).status.success());
     let before = super::files(&graph);
-    let whole = run(&["reorder", text(&target), text(&graph)]);
-    assert!(whole.status.success(), "{whole:?}");
+    let names = steps(&["reorder", text(&target), text(&graph)]);
     assert!(super::files(&graph) == before);
     let expected = unit::verify(&open(&target), 1).unwrap();
-    let said = String::from_utf8_lossy(&whole.stdout).into_owned();
-    let mut steps = 0;
-    for name in said.lines().filter_map(|line| line.strip_prefix("hit ")) {
+    let mut tried = 0;
+    for name in names {
         for nth in [1, 2] {
             let _ = std::fs::remove_dir_all(&target);
             let died = child(&["reorder", text(&target), text(&graph)])
@@ -226,7 +226,7 @@ fn crash_at_every_step_of_a_reordering_leaves_the_source_and_no_half_target() {
                 .output()
                 .unwrap();
             assert!(!died.status.success() || nth > 1, "{name}: {died:?}");
-            steps += u32::from(!died.status.success());
+            tried += u32::from(!died.status.success());
             let unfinished = at("target.unfinished");
             assert!(!(target.exists() && unfinished.exists()), "{name}@{nth}");
             assert!(super::files(&graph) == before, "{name}@{nth}: the source has changed");
@@ -243,6 +243,6 @@ fn crash_at_every_step_of_a_reordering_leaves_the_source_and_no_half_target() {
             assert_eq!(unit::verify(&open(&target), 1).unwrap(), expected, "{name}@{nth}");
         }
     }
-    println!("{steps} steps");
-    assert!(steps > 20, "{steps} steps");
+    println!("{tried} steps");
+    assert!(tried > 20, "{tried} steps");
 }

@@ -6,6 +6,7 @@
 
 mod edges;
 mod floors;
+mod gate;
 mod licences;
 mod links;
 mod repository;
@@ -68,6 +69,21 @@ fn no_file_names_a_registry_host_or_a_machine_path() {
 #[test]
 fn unsafe_code_stays_in_its_modules() {
     check_texts(text::unsafe_code);
+}
+
+#[test]
+fn code_of_features_for_tests_is_tested_by_the_gate() {
+    let repository = Repository::open();
+    let script = repository.text(gate::SCRIPT).expect("the gate exists");
+    let manifest = repository.text(gate::MANIFEST).expect("the tests have a manifest");
+    let is_checked =
+        |path: &&String| path.ends_with(".rs") && !path.starts_with("tests/tests/tidy/");
+    let paths = repository.paths().iter().filter(is_checked);
+    let files: Vec<_> =
+        paths.filter_map(|path| Some((path.as_str(), repository.text(path)?))).collect();
+    for feature in gate::FEATURES {
+        assert_none(&gate::check(&script, &manifest, feature, &files));
+    }
 }
 
 #[test]

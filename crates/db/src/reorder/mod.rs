@@ -23,7 +23,7 @@ use std::path::Path;
 use telar_algo::control;
 use telar_algo::ordering::Method;
 use telar_engine::maintenance::Staging;
-use telar_engine::{EdgeTypeOptions, Engine, Error, Settings};
+use telar_engine::{BulkOptions, EdgeTypeOptions, Engine, Error, Settings};
 use telar_graph::{EdgeTypeId, LabelId, PropertyKeyId, ReadError};
 
 use crate::import::{ImportProgress, ImportStage};
@@ -38,7 +38,7 @@ pub struct ReorderOptions {
     /// Seed of random choices of the order. Default: 0.
     pub seed: u64,
     /// Bytes of edges that wait in memory to be sorted; beyond it they go to files in the new
-    /// folder. Default: 1 GiB.
+    /// folder. Default: that of a [bulk load](BulkOptions).
     pub memory_bytes: usize,
 }
 
@@ -46,7 +46,7 @@ impl ReorderOptions {
     /// The defaults, for an order.
     #[must_use]
     pub fn new(method: Method) -> Self {
-        Self { method, seed: 0, memory_bytes: 1 << 30 }
+        Self { method, seed: 0, memory_bytes: BulkOptions::default().memory_bytes }
     }
 }
 

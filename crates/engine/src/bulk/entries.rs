@@ -8,14 +8,13 @@
 //! Entries collect in memory up to the limit; then they are sorted and written to a file. At the
 //! end the runs are merged.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::{self, File};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 use crate::index::key::Entry;
+use crate::index::merge::merge;
 use crate::index::page;
 use crate::io::folder;
 
@@ -74,7 +73,7 @@ impl<'d, const N: usize> EntrySorter<'d, N> {
     /// Calls `f` with all entries in their order.
     pub(super) fn drain(
         mut self,
-        mut f: impl FnMut(Entry<N>) -> Result<(), Error>,
+        f: impl FnMut(Entry<N>) -> Result<(), Error>,
     ) -> Result<(), Error> {
         if self.runs.is_empty() {
             self.entries.sort_unstable();
@@ -87,15 +86,7 @@ impl<'d, const N: usize> EntrySorter<'d, N> {
         for path in &self.runs {
             runs.push(Run::<N>::open(path)?);
         }
-        let mut heap = BinaryHeap::with_capacity(runs.len());
-        for (i, run) in runs.iter_mut().enumerate() {
-            heap.extend(run.next()?.map(|entry| Reverse((entry, i))));
-        }
-        while let Some(Reverse((entry, i))) = heap.pop() {
-            heap.extend(runs[i].next()?.map(|entry| Reverse((entry, i))));
-            f(entry)?;
-        }
-        Ok(())
+        merge(&mut runs, Run::next, f)
     }
 }
 

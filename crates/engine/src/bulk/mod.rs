@@ -47,17 +47,24 @@ use crate::adjacency::{ListKind, SEGMENT_VERTICES};
 use crate::catalog::{EdgeOrder, EdgeTypeOptions};
 use crate::error::Error;
 use crate::graph::VERTICES_MAX;
+use crate::mapped::machine;
 use crate::shared::Shared;
 use crate::store::temporary_path;
 use sort::EdgeSorter;
+
+/// Memory for edges that wait, unless a load says, ...
+const MEMORY_BYTES: u64 = 1 << 30;
+/// ... and at most such a share of what there is: the loaded graph needs some, too.
+const MEMORY_SHARE: u64 = 4;
 
 /// How a bulk load works.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct BulkOptions {
     /// Memory for edges that wait to be sorted, in bytes; beyond it they go to files in the
-    /// database's folder. Default: 1 GiB. Vertices, and what is loaded in the end, are held in
-    /// memory whatever this says.
+    /// database's folder. Default: 1 GiB, or a quarter of the memory of the machine or control
+    /// group if that is less. Vertices, and what is loaded in the end, are held in memory whatever
+    /// this says.
     pub memory_bytes: usize,
     /// How long [`BulkLoad::finish`] waits for snapshots and transactions that were opened before,
     /// in milliseconds, before it gives up. Default: 10,000.
@@ -69,8 +76,14 @@ pub struct BulkOptions {
 
 impl Default for BulkOptions {
     fn default() -> Self {
-        Self { memory_bytes: 1 << 30, reader_wait_ms: 10_000, reject_duplicates: false }
+        let memory_bytes = waiting_bytes(machine::memory_bytes());
+        Self { memory_bytes, reader_wait_ms: 10_000, reject_duplicates: false }
     }
+}
+
+/// Memory for edges that wait, of so much as there is.
+fn waiting_bytes(machine: u64) -> usize {
+    (machine / MEMORY_SHARE).min(MEMORY_BYTES) as usize
 }
 
 /// What a bulk load did.
@@ -446,5 +459,19 @@ impl Drop for BulkLoad<'_> {
         } else if next.compare_exchange(end, start, success, failure).is_err() {
             give_back(start..end);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edges_wait_in_a_part_of_the_memory_that_there_is() {
+        assert_eq!(waiting_bytes(600 << 20), 150 << 20);
+        assert_eq!(waiting_bytes(64 << 30), 1 << 30);
+        // Where it cannot be told.
+        assert_eq!(waiting_bytes(u64::MAX), 1 << 30);
+        assert_eq!(BulkOptions::default().memory_bytes, waiting_bytes(machine::memory_bytes()));
     }
 }

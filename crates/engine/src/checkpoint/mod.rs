@@ -42,7 +42,15 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
     let Some(durable) = &shared.durable else {
         return Ok(shared.clock.published());
     };
-    let mut progress = durable.progress.lock();
+    checkpoint_with(shared, durable, &mut durable.progress.lock())
+}
+
+/// The same, for whoever sees to it that no other is written.
+pub(crate) fn checkpoint_with(
+    shared: &Shared,
+    durable: &Durable,
+    progress: &mut Progress,
+) -> Result<u64, Error> {
     // A name is logged first and added after that: without this lock a checkpoint could be later
     // than the record and still lack the name.
     let making = shared.catalog.making.lock();
@@ -61,7 +69,7 @@ pub(crate) fn checkpoint(shared: &Shared) -> Result<u64, Error> {
         durable.wal.flush()?;
     }
     let begun = Instant::now();
-    let done = write(shared, durable, &mut progress, at).and_then(|()| {
+    let done = write(shared, durable, progress, at).and_then(|()| {
         drop(registration);
         failpoint!("checkpoint::before_truncate");
         cut_log(shared, durable, at)?;

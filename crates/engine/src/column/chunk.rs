@@ -1,6 +1,7 @@
 //! Settled values of one segment, in the tightest form that holds them.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::sync::Arc;
 
 use telar_graph::column::FloatBlock;
@@ -143,6 +144,18 @@ fn bit(bits: &[u64; BITMAP_WORDS], i: usize) -> bool {
     bits[i / 64] >> (i % 64) & 1 == 1
 }
 
+/// True if the bits of places that follow each other are all set.
+fn are_set(bits: &[u64; BITMAP_WORDS], places: &Range<usize>) -> bool {
+    if places.is_empty() {
+        return true;
+    }
+    (places.start / 64..places.end.div_ceil(64)).all(|word| {
+        let (first, end) = (places.start.max(word * 64), places.end.min((word + 1) * 64));
+        let mask = u64::MAX >> (64 - (end - first)) << (first % 64);
+        bits[word] & mask == mask
+    })
+}
+
 /// The bits of the places for which `f` holds.
 pub(crate) fn collect_bits(mut f: impl FnMut(usize) -> bool) -> Presence {
     let mut bits = Box::new([0; BITMAP_WORDS]);
@@ -270,6 +283,17 @@ impl PropertyChunk {
                 out.extend_float_lists(block, places.map(|place| list_at(numbers, place)));
             }
             Self::Few(_) | Self::Mixed(_) => places.for_each(|place| out.push(self.get(place))),
+        }
+    }
+
+    /// Appends the values at places that follow each other.
+    #[inline]
+    pub(crate) fn append_run(&self, run: Range<usize>, out: &mut Column) {
+        // PERF: crates/db/examples/vector_index.rs, 1 %: numbers without a gap are copied.
+        match self {
+            Self::Int(some, v) if are_set(some, &run) => out.extend_from_slice(&v[run]),
+            Self::Float(some, v) if are_set(some, &run) => out.extend_from_slice(&v[run]),
+            _ => self.append_to(run, out),
         }
     }
 }
@@ -428,6 +452,13 @@ mod tests {
                     (Column::from(vec![true]), places.map(|place| input[place].clone()));
                 chunk.append_to(places.into_iter(), &mut some);
                 assert_eq!(some.into_values()[1..], picked);
+                for run in
+                    [0..1024, 0..0, 5..5, 1024..1024, 3..4, 63..65, 64..128, 5..1000, 960..1024]
+                {
+                    let mut some = Column::from(vec![7]);
+                    chunk.append_run(run.clone(), &mut some);
+                    assert_eq!(some.into_values()[1..], input[run]);
+                }
             }
         }
     }

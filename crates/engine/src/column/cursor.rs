@@ -62,6 +62,18 @@ impl<'g, C: Chunk + 'static> Cursor<'g, C> {
 }
 
 impl Cursor<'_, PropertyChunk> {
+    /// Appends the values of so many places that follow `first`, all in its segment, it included.
+    #[inline]
+    pub(crate) fn append_run(&mut self, first: u32, len: usize, out: &mut Column) {
+        match self.at(first) {
+            At::Settled(chunk) => {
+                let local = local_of(first) as usize;
+                chunk.append_run(local..local + len, out);
+            }
+            _ => self.append_to((0..len as u32).map(|n| first + n), out),
+        }
+    }
+
     /// Appends the values of places that are all in one segment, at least one.
     #[inline]
     pub(crate) fn append_to(

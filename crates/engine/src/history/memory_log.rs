@@ -17,9 +17,12 @@ struct Records {
 }
 
 impl MemoryLog {
-    /// Adds the record of a commit that is not published yet.
+    /// Adds the record of a commit that is not published yet, unless the log begins after it.
     pub(crate) fn push(&self, ts: u64, payload: &[u8]) {
-        self.0.lock().records.insert(ts, payload.into());
+        let mut log = self.0.lock();
+        if ts > log.oldest {
+            log.records.insert(ts, payload.into());
+        }
     }
 
     /// The record of a published commit; `None` if it is gone.
@@ -50,5 +53,22 @@ impl MemoryLog {
     /// Heap bytes, about.
     pub(crate) fn bytes(&self) -> usize {
         self.0.lock().records.values().map(|record| record.len() + 48).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_that_comes_after_the_log_was_cut_behind_it_is_not_kept() {
+        let log = MemoryLog::default();
+        log.push(10, b"a");
+        // 12 has no record; 11 took its timestamp before it and is late.
+        log.prune(12);
+        log.push(11, b"b");
+        log.push(13, b"c");
+        assert_eq!((log.oldest(), log.all().len()), (12, 1));
+        assert!(log.get(11).is_none() && log.get(13).is_some());
     }
 }

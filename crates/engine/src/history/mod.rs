@@ -42,12 +42,13 @@ pub(crate) mod rebuild;
 pub(crate) mod stored;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use telar_graph::CommitTs;
 
+use crate::clock::wall::now_ms;
 use crate::error::Error;
 use crate::horizon::NONE;
 use crate::settings::Retention;
@@ -59,7 +60,8 @@ const SAMPLES_MAX: usize = 1024;
 /// How much history is kept, and who reads it.
 #[derive(Debug)]
 pub(crate) struct History {
-    retain: Option<Retain>,
+    /// True from when history is kept until the database is closed.
+    kept: AtomicBool,
     /// Copy of `State::floor`, for those that only want to keep enough.
     floor: AtomicU64,
     /// Whether the last checkpoint says what is retained.
@@ -76,6 +78,7 @@ struct Retain {
 
 #[derive(Debug, Default)]
 struct State {
+    retain: Option<Retain>,
     floor: u64,
     /// The oldest timestamp the change stream is kept from. Unlike the floor, a bulk load does not
     /// move it.
@@ -86,6 +89,9 @@ struct State {
     samples: VecDeque<(Instant, u64)>,
     /// A bulk load is being installed: nothing is opened.
     paused: bool,
+    /// When history began, by the wall clock in milliseconds since 1970, and what was the newest
+    /// commit then; of a database that was open.
+    began: Option<(u64, u64)>,
 }
 
 impl State {
@@ -110,7 +116,8 @@ impl State {
         old.checked_sub(1).map_or(0, |at| self.samples[at].1)
     }
 
-    fn advance(&mut self, retain: Retain, published: u64) -> u64 {
+    fn advance(&mut self, published: u64) -> u64 {
+        let Some(retain) = self.retain else { return NONE };
         self.note(published);
         let by_count = match retain.commits {
             0 => u64::MAX,
@@ -150,15 +157,51 @@ impl History {
             (Some(_), None) => checkpoint,
             (Some(_), Some(about)) => about.floor.min(checkpoint),
         };
-        let state = Mutex::new(State { floor, ..State::default() });
+        let kept = AtomicBool::new(retain.is_some());
+        let state = Mutex::new(State { retain, floor, ..State::default() });
         let is_stored = AtomicBool::new(is_stored);
-        Self { retain, floor: AtomicU64::new(floor), is_stored, state }
+        Self { kept, floor: AtomicU64::new(floor), is_stored, state }
+    }
+
+    /// Keeps history from now on, or this much of it from now on, if some is kept. `published` says
+    /// what the newest commit is that a reader would see. Whether it began.
+    ///
+    /// Nothing that is newer than the floor was settled without being written down: who settles
+    /// reads the watermark, and then whether history is kept ([`Graph::horizon`]). Who finds that
+    /// it is not has a watermark that was published before it was, and the floor is what is
+    /// published after that.
+    ///
+    /// [`Graph::horizon`]: crate::graph::Graph::horizon
+    pub(crate) fn keep(&self, commits: u64, ms: u64, published: impl Fn() -> u64) -> bool {
+        let mut state = self.unpaused();
+        state.retain = Some(Retain { commits, time: Duration::from_millis(ms) });
+        self.is_stored.store(false, Ordering::Relaxed);
+        if self.is_kept() {
+            return false;
+        }
+        self.floor.store(published(), Ordering::Relaxed);
+        self.kept.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let floor = published();
+        (state.floor, state.log_floor) = (floor, floor);
+        self.floor.store(floor, Ordering::Relaxed);
+        state.began = Some((now_ms(), floor));
+        state.note(floor);
+        true
+    }
+
+    /// The newest commit at a time of the wall clock, if history had begun while the database was
+    /// open by then; there may be later ones.
+    pub(crate) fn begun_at(&self, time_ms: u64) -> Option<u64> {
+        let began = self.state.lock().began;
+        began.filter(|(ms, _)| *ms <= time_ms).map(|(_, ts)| ts)
     }
 
     /// Commits and milliseconds that are retained.
     pub(crate) fn limits(&self) -> (u64, u64) {
         let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
-        self.retain.map_or((0, 0), |retain| (retain.commits, ms(retain.time)))
+        let retain = self.state.lock().retain;
+        retain.map_or((0, 0), |retain| (retain.commits, ms(retain.time)))
     }
 
     /// Whether the last checkpoint says what is retained.
@@ -174,7 +217,7 @@ impl History {
     /// Whether any history is kept.
     #[inline]
     pub(crate) fn is_kept(&self) -> bool {
-        self.retain.is_some()
+        self.kept.load(Ordering::SeqCst)
     }
 
     /// The oldest retained timestamp as last computed; [`NONE`] without history.
@@ -186,9 +229,11 @@ impl History {
 
     /// Moves the floor as far as settings and open snapshots allow; returns it.
     pub(crate) fn advance(&self, published: u64) -> u64 {
-        let Some(retain) = self.retain else { return NONE };
+        if !self.is_kept() {
+            return NONE;
+        }
         let mut state = self.state.lock();
-        let floor = state.advance(retain, published);
+        let floor = state.advance(published);
         self.floor.store(floor, Ordering::Relaxed);
         floor
     }
@@ -200,10 +245,12 @@ impl History {
 
     /// The same, if nothing after the durable commit `at` should survive a crash.
     pub(crate) fn log_floor_at(&self, at: u64) -> u64 {
-        match self.retain {
-            None => NONE,
-            Some(retain) => self.log_floor().min(at.saturating_sub(retain.commits)),
+        if !self.is_kept() {
+            return NONE;
         }
+        let state = self.state.lock();
+        let commits = state.retain.map_or(0, |retain| retain.commits);
+        state.log_floor.min(at.saturating_sub(commits))
     }
 
     /// Begins history at `ts`: there is nothing before it. Only forward.
@@ -219,16 +266,11 @@ impl History {
     pub(crate) fn open(&self, at: u64, published: u64) -> Result<(), Error> {
         let newest = CommitTs::from_raw(published);
         let asked = CommitTs::from_raw(at);
-        let Some(retain) = self.retain else {
+        if !self.is_kept() {
             return Err(Error::NotRetained { asked, oldest: newest, newest });
-        };
-        let mut state = self.state.lock();
-        while state.paused {
-            drop(state);
-            std::thread::sleep(Duration::from_millis(1));
-            state = self.state.lock();
         }
-        let floor = state.advance(retain, published);
+        let mut state = self.unpaused();
+        let floor = state.advance(published);
         self.floor.store(floor, Ordering::Relaxed);
         if at < floor || at > published {
             let oldest = CommitTs::from_raw(floor.min(published));
@@ -236,6 +278,18 @@ impl History {
         }
         *state.open.entry(at).or_default() += 1;
         Ok(())
+    }
+
+    /// The state, when no bulk load is being installed.
+    fn unpaused(&self) -> MutexGuard<'_, State> {
+        loop {
+            let state = self.state.lock();
+            if !state.paused {
+                return state;
+            }
+            drop(state);
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Ends a reader at `at`.
@@ -294,6 +348,24 @@ mod tests {
         let both = history(5, 60_000);
         both.advance(1);
         assert_eq!(both.advance(100), 0, "the time keeps what the count would not");
+    }
+
+    #[test]
+    fn history_that_begins_reaches_back_to_what_was_published_then() {
+        let h = History::new(Retention::Off);
+        assert!(h.is_stored());
+        let published = std::cell::Cell::new(6);
+        // Published between the two looks: settled by somebody who found no history.
+        assert!(h.keep(10, 0, || published.replace(published.get() + 1)));
+        assert_eq!((h.floor(), h.limits(), h.is_stored()), (7, (10, 0), false));
+        assert_eq!((h.begun_at(0), h.begun_at(u64::MAX)), (None, Some(7)));
+        assert!(h.open(6, 8).is_err() && h.open(7, 8).is_ok());
+        h.close(7);
+        assert_eq!(h.advance(30), 20);
+        assert!(!h.keep(3, 0, || unreachable!("it is kept")));
+        assert_eq!(h.advance(30), 27);
+        assert!(!h.keep(100, 0, || unreachable!("it is kept")));
+        assert_eq!((h.advance(31), h.log_floor_at(31)), (27, 0), "what is gone does not come back");
     }
 
     #[test]

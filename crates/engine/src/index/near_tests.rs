@@ -321,19 +321,23 @@ fn the_making_of_an_index_can_be_given_up() {
     }
     txn.commit().unwrap();
     let objects = IndexedObjects::Vertices(names.label);
-    let (asked, most) = (Cell::new(0), Cell::new(2));
+    let (asked, most) = (Cell::new(0), Cell::new(u32::MAX));
     let interrupt = || {
         asked.set(asked.get() + 1);
         asked.get() > most.get()
     };
     let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
-    let given_up = making.commit_unless(&interrupt);
-    assert!(matches!(given_up, Err(Error::Interrupted)), "{given_up:?}");
-    assert_eq!(named(&names.db, "w"), None);
-    asked.set(0);
-    most.set(100);
-    let making = begin_making(&names.db, "w", objects, names.key, DIMENSIONS);
     making.commit_unless(&interrupt).unwrap();
+    // At the beginning, while what is there is read, and at the end, while vectors are linked.
+    let all = asked.get();
+    for patience in [2, all - 2] {
+        asked.set(0);
+        most.set(patience);
+        let making = begin_making(&names.db, "x", objects, names.key, DIMENSIONS);
+        let given_up = making.commit_unless(&interrupt);
+        assert!(matches!(given_up, Err(Error::Interrupted)), "{given_up:?}");
+        assert_eq!(named(&names.db, "x"), None);
+    }
     let mut names = names;
     names.index = named(&names.db, "w").unwrap();
     let (hits, all) = compare(&names, &names.db.snapshot().unwrap(), &mut random);

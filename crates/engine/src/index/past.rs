@@ -36,7 +36,7 @@ impl PastIndex {
                 }
             }
             IndexTarget::Edges(ty) => {
-                let _ = source.for_each_edge(ty, 0..bound, at, |item| {
+                let _: ControlFlow<()> = source.for_each_edge(ty, 0..bound, at, |item| {
                     let keys = source.edge_keys(ty, definition, item[0], at);
                     entries.extend(keys.into_iter().map(|key| (key, item)));
                     ControlFlow::Continue(())

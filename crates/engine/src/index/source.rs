@@ -326,13 +326,13 @@ impl<const N: usize> Upkeep<N> for Objects<'_> {
 
 impl Source<'_> {
     /// Calls `f` with every edge of a type at a timestamp whose source is in `sources`.
-    pub(crate) fn for_each_edge(
+    pub(crate) fn for_each_edge<B>(
         &self,
         ty: EdgeTypeId,
         sources: std::ops::Range<u32>,
         ts: u64,
-        mut f: impl FnMut(Item<3>) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
+        mut f: impl FnMut(Item<3>) -> ControlFlow<B>,
+    ) -> ControlFlow<B> {
         let Ok(edge_type) = self.catalog.edge_type(ty) else { return ControlFlow::Continue(()) };
         let view = self.lists(edge_type.table(Direction::Out), sources.clone(), ts);
         for src in sources {

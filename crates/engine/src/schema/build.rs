@@ -17,10 +17,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crossbeam_epoch::{self as epoch, Guard};
+use crossbeam_epoch as epoch;
 use telar_graph::{ConstraintKind, IndexId, PropertyKeyId};
 
 use super::PendingRules;
+use super::sorter::Sorter;
 use crate::adjacency::{SEGMENT_VERTICES, vertex_id};
 use crate::commit::record::{self, IndexChange};
 use crate::error::{Error, Object, Violation};
@@ -28,16 +29,12 @@ use crate::failpoint;
 use crate::index::key::Entry;
 use crate::index::source::{Objects, Source};
 use crate::index::{
-    Definition, Entries, Index, IndexTarget, Keys, List, Tree, check_definition, violation,
+    Definition, Entries, Index, IndexTarget, List, Tree, check_definition, violation,
 };
 use crate::shared::Shared;
 use crate::snapshot::{Handle, Registration};
 use crate::stop::Stop;
 
-/// Entries that are sorted together.
-const SORTED_MAX: usize = 1 << 20;
-/// Sorted entries that are added under one pin.
-const ADDED_MAX: usize = 4096;
 /// Most indexes and constraints ever made: numbers are 16 bits.
 const INDEXES_MAX: u64 = u16::MAX as u64;
 
@@ -131,7 +128,7 @@ fn build(shared: &Shared, index: &Index, stop: &Stop<'_>) -> Result<(), Error> {
         // next line.
         shared.indexes.wait_for_commits();
         let snapshot = snapshot_of_all(shared)?;
-        no_duplicates(shared, index, snapshot.read_ts)?;
+        no_duplicates(shared, index, snapshot.read_ts, stop)?;
         failpoint!("index::checked");
     }
     Ok(())
@@ -165,7 +162,7 @@ fn finish(shared: &Shared, made: &[Arc<Index>], dropped: &[IndexId]) -> Result<u
 pub(crate) fn build_followed(shared: &Shared, made: &[Arc<Index>]) -> Result<(), Error> {
     for index in made {
         let snapshot = Registration::new(Handle::Borrowed(shared))?;
-        scan_unchecked(shared, index, snapshot.read_ts);
+        add_all(shared, index, snapshot.read_ts, &Stop::never())?;
         index.valid_from.store(snapshot.read_ts, Ordering::Relaxed);
     }
     shared.check_stored()
@@ -185,7 +182,7 @@ pub(crate) fn scanned(
     let id = IndexId::from_raw(number as u16);
     let index = Arc::new(Index::new(id, definition, shared.catalog.table_number()));
     scan(shared, &index, ts, &Stop::never())?;
-    no_duplicates(shared, &index, ts)?;
+    no_duplicates(shared, &index, ts, &Stop::never())?;
     Ok(index)
 }
 
@@ -197,7 +194,7 @@ pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
         index.cold.replay_ends();
         if !index.is_online() {
             failpoint!("index::rebuild");
-            scan_unchecked(shared, &index, now);
+            add_all(shared, &index, now, &Stop::never())?;
             index.valid_from.store(now, Ordering::Relaxed);
             index.set_online(index.made_at.load(Ordering::Relaxed));
         }
@@ -207,15 +204,14 @@ pub(crate) fn finish_recovery(shared: &Shared) -> Result<(), Error> {
 
 fn scan(shared: &Shared, index: &Index, ts: u64, stop: &Stop<'_>) -> Result<(), Error> {
     if index.definition.kind.has_entries() {
-        scan_unchecked(shared, index, ts);
+        add_all(shared, index, ts, stop)?;
         index.near.prepare(index, shared, stop)?;
     }
     if !index.definition.kind.constraint().is_some_and(ConstraintKind::checks_values) {
         return Ok(());
     }
-    let mut found = None;
     let definition = &index.definition;
-    each_object(shared, index, ts, |objects, object| {
+    each_object(shared, index, ts, stop, |objects, object| {
         let value = |key: PropertyKeyId| match object {
             Scanned::Vertex(v) => objects.source.vertex_value(v, key, ts),
             Scanned::Edge([place, ..]) => match definition.target {
@@ -223,10 +219,9 @@ fn scan(shared: &Shared, index: &Index, ts: u64, stop: &Stop<'_>) -> Result<(), 
                 IndexTarget::Vertices(_) => telar_graph::Value::Null,
             },
         };
-        found = violation(definition, || object.name(definition, &objects.source), value);
-        if found.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    });
-    found.map_or(Ok(()), |violation| Err(violation.of(&definition.name)))
+        let violation = violation(definition, || object.name(definition, &objects.source), value);
+        violation.map_or(Ok(()), |violation| Err(violation.of(&definition.name)))
+    })
 }
 
 /// What a scan comes across.
@@ -245,13 +240,15 @@ impl Scanned {
     }
 }
 
-/// Calls `f` with every object at `ts` that the index is about, a segment under each pin.
+/// Calls `f` with every object at `ts` that the index is about, a segment under each pin, until it
+/// fails or somebody says so.
 fn each_object(
     shared: &Shared,
     index: &Index,
     ts: u64,
-    mut f: impl FnMut(&Objects<'_>, Scanned) -> ControlFlow<()>,
-) {
+    stop: &Stop<'_>,
+    mut f: impl FnMut(&Objects<'_>, Scanned) -> Result<(), Error>,
+) -> Result<(), Error> {
     let bound = shared.vertex_bound();
     index.total.store(bound.into(), Ordering::Relaxed);
     for first in (0..bound).step_by(SEGMENT_VERTICES) {
@@ -259,86 +256,64 @@ fn each_object(
         let objects = index.objects(shared, guard);
         let source = objects.source;
         let end = bound.min(first.saturating_add(SEGMENT_VERTICES as u32));
-        let flow = match index.definition.target {
+        stop.check()?;
+        match index.definition.target {
             IndexTarget::Vertices(label) => (first..end)
                 .filter(|v| {
                     let state = source.states.get(*v, ts, guard);
                     source.has_label(&index.holders, label, state)
                 })
-                .try_for_each(|v| f(&objects, Scanned::Vertex(v))),
+                .try_for_each(|v| {
+                    stop.step()?;
+                    f(&objects, Scanned::Vertex(v))
+                })?,
             IndexTarget::Edges(ty) => {
-                source.for_each_edge(ty, first..end, ts, |item| f(&objects, Scanned::Edge(item)))
+                let flow = source.for_each_edge(ty, first..end, ts, |item| {
+                    let done = stop.step().and_then(|()| f(&objects, Scanned::Edge(item)));
+                    done.map_or_else(ControlFlow::Break, ControlFlow::Continue)
+                });
+                if let ControlFlow::Break(error) = flow {
+                    return Err(error);
+                }
             }
-        };
+        }
         index.done.store(end.into(), Ordering::Relaxed);
         failpoint!("index::segment");
-        if flow.is_break() {
-            return;
-        }
     }
+    Ok(())
 }
 
 /// Adds an entry for everything that has one at `ts`.
-fn scan_unchecked(shared: &Shared, index: &Index, ts: u64) {
+fn add_all(shared: &Shared, index: &Index, ts: u64, stop: &Stop<'_>) -> Result<(), Error> {
     let definition = &index.definition;
     match (index.entries(), definition.target) {
         (Entries::Vertices(tree), _) => {
-            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
-            each_object(shared, index, ts, |objects, object| {
-                if let Scanned::Vertex(v) = object {
-                    let value = |key| objects.source.vertex_value(v, key, ts);
-                    sorter.add(definition.keys(value), [v]);
-                }
-                ControlFlow::Continue(())
-            });
-            sorter.flush();
+            let mut sorter = Sorter::new(stop);
+            each_object(shared, index, ts, stop, |objects, object| {
+                let Scanned::Vertex(v) = object else { return Ok(()) };
+                let value = |key| objects.source.vertex_value(v, key, ts);
+                sorter.add(definition.keys(value), [v])
+            })?;
+            sorter.drain(|some| index.add_sorted(tree, shared, some, 0, &epoch::pin()))
         }
         (Entries::Edges(tree), IndexTarget::Edges(ty)) => {
-            let mut sorter = Sorter { shared, index, tree, entries: Vec::new() };
-            each_object(shared, index, ts, |objects, object| {
-                if let Scanned::Edge(item) = object {
-                    sorter.add(objects.source.edge_keys(ty, definition, item[0], ts), item);
-                }
-                ControlFlow::Continue(())
-            });
-            sorter.flush();
+            let mut sorter = Sorter::new(stop);
+            each_object(shared, index, ts, stop, |objects, object| {
+                let Scanned::Edge(item) = object else { return Ok(()) };
+                sorter.add(objects.source.edge_keys(ty, definition, item[0], ts), item)
+            })?;
+            sorter.drain(|some| index.add_sorted(tree, shared, some, 0, &epoch::pin()))
         }
-        _ => {}
-    }
-}
-
-/// Collects entries and adds them in order, so that each partition is rebuilt few times.
-struct Sorter<'a, const N: usize> {
-    shared: &'a Shared,
-    index: &'a Index,
-    tree: &'a Tree<N>,
-    entries: Vec<Entry<N>>,
-}
-
-impl<const N: usize> Sorter<'_, N> {
-    fn add(&mut self, keys: Keys, item: [u32; N]) {
-        self.entries.extend(keys.into_iter().map(|key| (key, item)));
-        if self.entries.len() >= SORTED_MAX {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        self.entries.sort_unstable();
-        for some in self.entries.chunks(ADDED_MAX) {
-            let guard: &Guard = &epoch::pin();
-            self.index.add_sorted(self.tree, self.shared, some, 0, guard);
-        }
-        self.entries.clear();
+        _ => Ok(()),
     }
 }
 
 /// Fails if a unique constraint is not fulfilled at `ts`.
-fn no_duplicates(shared: &Shared, index: &Index, ts: u64) -> Result<(), Error> {
+fn no_duplicates(shared: &Shared, index: &Index, ts: u64, stop: &Stop<'_>) -> Result<(), Error> {
     match index.entries() {
         Entries::None => Ok(()),
-        Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts),
-        Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts),
+        Entries::Vertices(tree) => no_duplicates_in(shared, index, tree, ts, stop),
+        Entries::Edges(tree) => no_duplicates_in(shared, index, tree, ts, stop),
     }
 }
 
@@ -347,6 +322,7 @@ fn no_duplicates_in<const N: usize>(
     index: &Index,
     tree: &Tree<N>,
     ts: u64,
+    stop: &Stop<'_>,
 ) -> Result<(), Error> {
     let guard = &epoch::pin();
     let objects = index.objects(shared, guard);
@@ -355,6 +331,7 @@ fn no_duplicates_in<const N: usize>(
     tree.for_each_partition(|_, _, version| {
         let entries = version.entries();
         for i in 0..entries.len() {
+            stop.step()?;
             let (key, item) = entries.get(i);
             if let Some((last, other)) = &before
                 && *last == key

@@ -425,12 +425,15 @@ impl View for Reader<'_> {
                 _ => here.iter().all(|v| states.get(v.get() as u32) != 0),
             };
             let places = here.iter().map(|v| v.get() as u32);
-            if exist {
-                values.append_to(places, out);
-                continue;
-            }
-            for v in places {
-                out.push(if states.get(v) != 0 { values.get(v) } else { Value::Null });
+            // Without a way out before the end: many are compared at once.
+            let expected = u64::from(first)..;
+            let is_run = here.iter().zip(expected).fold(true, |is, (v, n)| is & (v.get() == n));
+            match (exist, is_run) {
+                (true, true) => values.append_run(first, here.len(), out),
+                (true, false) => values.append_to(places, out),
+                (false, _) => places.for_each(|v| {
+                    out.push(if states.get(v) != 0 { values.get(v) } else { Value::Null });
+                }),
             }
         }
         self.checked(())

@@ -15,7 +15,9 @@ import atexit as _atexit
 import os as _os
 
 from . import _telar
+from ._algorithms import Algorithms
 from ._graphs import from_networkx
+from ._programs import Vertex
 from ._telar import (
     ClosedError,
     ConflictError,
@@ -52,6 +54,7 @@ from ._telar import (
 )
 
 __all__ = [
+    "Algorithms",
     "ClosedError",
     "ConflictError",
     "ConstraintError",
@@ -82,6 +85,7 @@ __all__ = [
     "Transaction",
     "UnknownOutcomeError",
     "Vector",
+    "Vertex",
     "__version__",
     "from_networkx",
     "open",

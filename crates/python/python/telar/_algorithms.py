@@ -54,7 +54,8 @@ class Algorithms:
     def __dir__(self):
         prefix = ".".join(("algo", *self._path)) + "."
         names = _procedures(self._session)
-        return sorted({n[len(prefix) :].split(".")[0] for n in names if n.startswith(prefix)})
+        own = set() if self._path else {"vertex_program"}
+        return sorted(own | {n[len(prefix) :].split(".")[0] for n in names if n.startswith(prefix)})
 
     def __call__(self, *, key=None, **settings):
         name = ".".join(("algo", *self._path))
@@ -67,6 +68,72 @@ class Algorithms:
         names = ", ".join(f"`{column}`" for column, _ in columns)
         text = f"CALL {name}($graph, $settings) YIELD {names} RETURN {shown}"
         return self._session.query(text, graph=graph, settings=settings, key=key)
+
+    def vertex_program(
+        self,
+        apply,
+        *,
+        init,
+        combine=None,
+        along=None,
+        empty=None,
+        reduce=None,
+        takes="values",
+        max_iterations=100,
+        key=None,
+        **graph,
+    ):
+        """Runs an algorithm of your own: what a node does, in each step, with the messages it got.
+
+        The graph is chosen as for the others, and read before the first step, within the limits of the session.
+        ``init`` is the value of each node before that, or a function of the node (its number, or its property
+        ``key``). The result is a frame of ``node`` and ``value``. ``max_iterations`` steps are the most.
+
+        ``takes="values"``: ``apply(vertex, messages)`` is called for each node that is awake or has messages. It
+        sets ``vertex.value``, and may ``scatter(message)`` along its relationships, ``send(node, message)``,
+        ``aggregate(value)`` for ``vertex.aggregated`` of the next step (added up, or by ``reduce``), and
+        ``halt()`` until a message comes; see ``Vertex``. The run ends when all sleep. With ``combine``, a function
+        of two messages, a node gets one.
+
+        ``takes="numpy"`` or ``"arrow"``: ``apply(step, values, messages, degrees)`` is called once in a step
+        with an array for all nodes, and returns ``(values, sent)`` or ``(values, sent, who_sends)``; the run ends
+        when nobody sends, or with only the values. Messages to one node become one by ``combine``, a function of
+        NumPy (``numpy.add``, ``numpy.minimum``). Nodes without messages, all in step 0, get ``empty``, or what is
+        neutral to it: for the minimum infinity, of integers the greatest.
+
+        ``along(message, weight)`` changes messages on their way.
+
+        >>> import telar, numpy
+        >>> db = telar.open()
+        >>> _ = db.query("CREATE (:P {name: 'a'})-[:TO {km: 2}]->(:P {name: 'b'})-[:TO {km: 3}]->(:P {name: 'c'})")
+        >>> def nearer(step, far, told, degrees):
+        ...     near = numpy.minimum(far, told)
+        ...     return near, near, (near < far) | (step == 0)
+        >>> far = db.algo.vertex_program(
+        ...     nearer, takes="numpy", init=lambda name: numpy.where(name == "a", 0.0, numpy.inf),
+        ...     combine=numpy.minimum, along=numpy.add, relationships="TO", weight="km", key="name")
+        >>> far.tuples()
+        [('a', 0.0), ('b', 2.0), ('c', 5.0)]
+        """
+        from . import _programs
+
+        if self._path:
+            raise TypeError("`vertex_program` is a method of `algo` itself")
+        graph = {_camel(name): value for name, value in graph.items()}
+        unknown = sorted(set(graph).difference(GRAPH))
+        if unknown:
+            raise TypeError(f"{unknown[0]!r} is none of what chooses a graph: {', '.join(GRAPH)}")
+        settings = {"combine": combine, "along": along, "empty": empty, "reduce": reduce}
+        return _programs.run(
+            self._session,
+            {name: value for name, value in graph.items() if value is not None},
+            apply,
+            init=init,
+            takes=takes,
+            max_iterations=max_iterations,
+            key=key,
+            **settings,
+        )
 
     def __repr__(self):
         return f"<Algorithms {'.'.join(('algo', *self._path))}: {', '.join(dir(self))}>"

@@ -153,7 +153,9 @@ class _Tokened:
     """A session as algorithms see it: statements that a token ends."""
 
     def __init__(self, session, token):
+        self.token = token
         self.query = _functools.partial(session.query, _token=token)
+        self.transaction = _functools.partial(session.transaction, _token=token)
 
 
 class AsyncAlgorithms:
@@ -168,13 +170,13 @@ class AsyncAlgorithms:
             raise AttributeError(name)
         return AsyncAlgorithms(self._session, (*self._names, name))
 
-    async def __call__(self, **settings):
-        """Runs the algorithm. Cancelling the task ends it."""
+    async def __call__(self, *program, **settings):
+        """Runs the algorithm, or a vertex program in Python. Cancelling the task ends its statements."""
         token = _telar.Token()
 
         def run():
             algorithm = _Algorithms(_Tokened(self._session._session, token))
-            return _functools.reduce(getattr, self._names, algorithm)(**settings)
+            return _functools.reduce(getattr, self._names, algorithm)(*program, **settings)
 
         return await _in_thread(self._session._executor, run, token.cancel)
 

@@ -39,9 +39,10 @@ pub(crate) struct Options {
     /// Seed of random choices of an order
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
-    /// Memory for edges that wait to be sorted; beyond it they go to files
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    memory: u32,
+    /// Memory for edges that wait to be sorted; beyond it they go to files [default: 1024, or a
+    /// quarter of what the machine or control group has]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    memory: Option<u32>,
 }
 
 /// Runs `telar reorder`.
@@ -50,7 +51,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let begun = Instant::now();
     let mut how = ReorderOptions::new(options.order);
     how.seed = options.seed;
-    how.memory_bytes = (options.memory as usize) << 20;
+    if let Some(mib) = options.memory {
+        how.memory_bytes = (mib as usize) << 20;
+    }
     let progress = Progress::new();
     let done = reorder(&options.db, &options.target, &how, &|p| progress.update(p));
     progress.finish();

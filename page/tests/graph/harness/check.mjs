@@ -8,8 +8,7 @@ import path from 'node:path'
 
 import { createRequire } from 'node:module'
 
-import { chromium } from 'playwright-core'
-
+import { frames, launch, repeat } from '../../chromium.mjs'
 import { serve } from './serve.mjs'
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -17,10 +16,7 @@ const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe
 const pictures = process.argv[2]
 const only = process.argv[3]
 const server = await serve()
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--use-gl=angle', '--use-angle=swiftshader', '--enable-unsafe-swiftshader']
-})
+const browser = await launch()
 let page
 const complaints = []
 
@@ -376,26 +372,161 @@ const checks = {
     await picture('large')
     const { x, y } = await at(id)
     const before = await view(`view.positions.get('${id}')`)
-    await page.evaluate(() => {
-      window.frames = 0
-      const count = () => {
-        window.frames++
-        requestAnimationFrame(count)
-      }
-      requestAnimationFrame(count)
-    })
     await page.mouse.down()
-    const start = Date.now()
-    for (let step = 0; Date.now() - start < 3000; step++) {
+    const drawn = await frames(page, () => repeat(3000, async step => {
       await page.mouse.move(x + 90 * Math.sin(step / 15), y + 60 * (1 - Math.cos(step / 15)))
       await page.waitForTimeout(8)
-    }
-    const frames = await page.evaluate(() => window.frames)
+    }))
     await page.mouse.up()
     const after = await view(`view.positions.get('${id}')`)
     assert.ok(Math.hypot(after.x - before.x, after.y - before.y) > 0)
     const layout = await page.evaluate(() => window.harness.performer.layoutMilliseconds)
-    console.log(`  ${(frames / 3).toFixed(0)} frames a second while dragging, laid out in ${layout.toFixed(0)} ms`)
+    console.log(`  ${drawn.toFixed(0)} frames a second while dragging, laid out in ${layout.toFixed(0)} ms`)
+  },
+  async 'the graphics card moves nodes as the processor does' () {
+    await open()
+    const { first, later, held, isLost } = await page.evaluate(() => {
+      const { ForceAtlas2, Gpu } = window.harness
+      // Groups of different density, some nodes in the same place, a hub, and one that nothing is connected to.
+      let seed = 7
+      const next = () => (seed = seed * 16807 % 2147483647) / 2147483647
+      const order = 3000
+      const positions = new Float32Array(2 * order)
+      for (let index = 0; index < order; index++) {
+        const group = index % 5
+        positions[2 * index] = group * 200 + (next() - 0.5) * 40 * (group + 1)
+        positions[2 * index + 1] = group ** 2 * 30 + (next() - 0.5) * 40 * (group + 1)
+      }
+      positions.copyWithin(20, 10, 12)
+      const edges = new Uint32Array(2 * 4000)
+      for (let at = 0; at < edges.length; at += 2) {
+        edges[at] = at < 1000 ? 3 : Math.floor(next() * (order - 1))
+        edges[at + 1] = at < 1000 ? at : Math.floor(next() * (order - 1))
+      }
+      const fixed = new Uint8Array(order)
+      fixed[8] = 1
+      const placed = () => ({ positions: positions.slice(), fixed: fixed.slice(), edges })
+      const card = Gpu.of(placed())
+      const exact = new ForceAtlas2(placed(), Infinity)
+      const [a, b] = [new Float32Array(2 * order), new Float32Array(2 * order)]
+      // How far what the card does is from what is right, as a share of how far nodes move: of all, and of those
+      // in the group that is least dense.
+      const compare = () => [1, 5].map(step => {
+        card.read(a)
+        exact.read(b)
+        let wrong = 0
+        let all = 0
+        for (let index = step - 1; index < order; index += step) {
+          for (const at of [2 * index, 2 * index + 1]) {
+            wrong += (a[at] - b[at]) ** 2
+            all += (b[at] - positions[at]) ** 2
+          }
+        }
+        return Math.sqrt(wrong / all)
+      })
+      card.advance(1)
+      exact.advance(1)
+      const first = compare()
+      for (const forces of [card, exact]) {
+        forces.place(9, 5000, -5000, true)
+        forces.advance(20)
+      }
+      const later = compare()
+      const held = [a[16] - positions[16], a[17] - positions[17], a[18], a[19]]
+      card.end()
+      return { first, later, held, isLost: !card.read(a) }
+    })
+    const shares = all => all.map(share => share.toFixed(3)).join(' and ')
+    console.log(`  off by ${shares(first)} after one round, ${shares(later)} after twenty more`)
+    // Barnes and Hut's approximation, as the processor uses it, is off by 0.11 after one.
+    assert.ok(first[0] < 0.2 && first[1] < 0.06 && later[0] < 0.2, 'the card is wrong')
+    assert.deepEqual(held, [0, 0, 5000, -5000])
+    assert.ok(isLost)
+  },
+  async 'a large graph is laid out by the graphics card, or else by the processor' () {
+    for (const isGpu of [true, false]) {
+      await page.close()
+      page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+      // Without the code for the card.
+      if (!isGpu) await page.route(/gpu.*\.js$/, route => route.abort())
+      page.setDefaultTimeout(60_000)
+      await page.goto(server.url + '?data=20000')
+      await rest()
+      const layout = await page.evaluate(() => {
+        const { layout: { isGpu, rounds }, layoutMilliseconds, view } = window.harness.performer
+        const { nodes, edges } = view.scene.value
+        const length = ([a, b]) => Math.hypot(a.x - b.x, a.y - b.y)
+        const mean = all => all.reduce((sum, each) => sum + length(each), 0) / all.length
+        const places = [...nodes.keys()].map(id => view.positions.get(id))
+        // Neighbours are nearer to each other than others are.
+        const near = mean(edges.map(({ source, target }) => [view.positions.get(source), view.positions.get(target)]))
+        const far = mean(places.map((place, index) => [place, places[(index * 7919 + 1) % places.length]]))
+        return { isGpu, rounds, layoutMilliseconds, share: near / far }
+      })
+      console.log(`  ${layout.rounds} rounds in ${layout.layoutMilliseconds.toFixed(0)} ms, ` +
+        `neighbours at ${layout.share.toFixed(2)} of the distance of others`)
+      assert.equal(layout.isGpu, isGpu)
+      assert.ok(layout.rounds > 0 && layout.share < 1)
+      await picture(isGpu ? 'card' : 'processor')
+    }
+  },
+  async 'pictures of a large graph show what is there, and move with the camera' () {
+    await page.close()
+    page = await browser.newPage({ viewport: { width: 1280, height: 800 } })
+    await page.goto(server.url + '?data=20000')
+    await page.waitForFunction(() => window.harness.performer?.isRunning.value, null, { polling: 50 })
+    await page.evaluate(() => window.harness.performer.stop())
+    await rest()
+    await page.waitForFunction(() => !window.harness.performer.stage.cloud.isMoving, null, { polling: 50 })
+    const [still, moved, again] = await page.evaluate(async () => {
+      const { sigma, cloud } = window.harness.performer.stage
+      const canvas = sigma.getStageCanvas()
+      const { width, height } = canvas
+      // What is drawn, as ink in squares of eight pixels: thin lines are smoothed in one and not in the other. Without
+      // a rim, in which a moved picture has nothing.
+      const look = () => {
+        const copy = new OffscreenCanvas(width, height).getContext('2d')
+        copy.drawImage(canvas, 0, 0)
+        const rim = 64
+        const [columns, rows] = [width, height].map(side => Math.floor((side - 2 * rim) / 8))
+        const { data } = copy.getImageData(rim, rim, columns * 8, rows * 8)
+        const squares = new Float64Array(columns * rows)
+        for (let at = 0; at < data.length / 4; at++) {
+          const [x, y] = [at % (columns * 8), Math.floor(at / (columns * 8))]
+          squares[Math.floor(y / 8) * columns + Math.floor(x / 8)] += data[4 * at + 3]
+        }
+        return squares
+      }
+      const frame = () => new Promise(done => requestAnimationFrame(done))
+      // How much of what is drawn at once is not in what the pictures show.
+      const compare = () => {
+        sigma.refresh()
+        const shown = look()
+        cloud.drawWhole(() => sigma.refresh())
+        const whole = look()
+        let [wrong, all] = [0, 0]
+        shown.forEach((value, at) => {
+          wrong += Math.abs(value - whole[at])
+          all += whole[at]
+        })
+        return { share: wrong / all, all }
+      }
+      const settle = async () => {
+        for (let i = 0; i < 20 || cloud.layers.next.sight; i++) await frame()
+      }
+      await settle()
+      const still = compare()
+      // A rest would draw new pictures.
+      sigma.getCamera().setState({ x: 0.52, y: 0.49 })
+      cloud.isMoving = true
+      const moved = compare()
+      cloud.isMoving = false
+      await settle()
+      return [still, moved, compare()]
+    })
+    // Lines of pictures are not smoothed, and have less ink where they are oblique.
+    console.log(`  off by ${[still, moved, again].map(({ share }) => share.toFixed(3)).join(', ')}`)
+    assert.ok(still.all > 1e5 && Math.max(still.share, moved.share, again.share) < 0.3)
   },
   async 'without WebGL there is a list' () {
     await page.close()

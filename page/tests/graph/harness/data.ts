@@ -116,6 +116,7 @@ export function source (name: string, world: Graph): Graph {
     case 'one': return { nodes: new Map([...world.nodes].slice(11, 12)), relationships: new Map() }
     case 'hostile': return hostile()
     case '5000': return large(5000, 20_000)
+    case '20000': return large(20_000, 40_000)
     case '100000': return large(100_000, 200_000)
     default: return { nodes: new Map(), relationships: new Map() }
   }

@@ -3,6 +3,8 @@
 import { render } from 'preact'
 import { useState } from 'preact/hooks'
 
+import { ForceAtlas2 } from '../../../src/graph/forceatlas2'
+import { Gpu } from '../../../src/graph/gpu'
 import { GraphPanel, type GraphSource } from '../../../src/graph/panel'
 import { Api, RequestError } from '../../../src/server/api'
 import type { Node, Properties, Relationship, Value } from '../../../src/server/values'
@@ -118,5 +120,5 @@ function App () {
   )
 }
 
-Object.assign(window, { harness: {} })
+Object.assign(window, { harness: { ForceAtlas2, Gpu } })
 render(<App />, document.getElementById('app')!)

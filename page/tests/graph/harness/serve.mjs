@@ -41,6 +41,7 @@ export async function serve () {
     format: 'esm',
     minify: true,
     outdir: path.join(out, 'page'),
+    splitting: true,
     target: 'es2022'
   })
   fs.writeFileSync(path.join(out, 'index.html'), HTML)

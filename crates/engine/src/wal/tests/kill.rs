@@ -3,7 +3,7 @@
 //! The test runs itself as a child with `TELAR_FAILPOINTS` set; the child commits and prints what
 //! was acknowledged until it aborts, and the parent opens what it left.
 
-use std::process::Command;
+use std::process::{Command, Output};
 
 use super::*;
 use crate::failpoint;
@@ -35,20 +35,33 @@ fn child_commits_until_killed() {
     let Some(directory) = std::env::var_os(DIRECTORY) else {
         return;
     };
-    let acknowledged = Path::new(&directory).join("acknowledged");
-    work(Path::new(&directory), &mut |commit_ts| {
+    let directory = Path::new(&directory);
+    let acknowledged = directory.join("acknowledged");
+    work(directory, &mut |commit_ts| {
         std::fs::write(&acknowledged, commit_ts.to_string()).unwrap();
     });
+    std::fs::write(directory.join("passed"), failpoint::names_hit().join("\n")).unwrap();
+}
+
+/// Runs the test above in a process of its own: failpoints are the process's.
+fn run_child(directory: &Path, failpoints: &str) -> Output {
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", CHILD, "--nocapture"])
+        .env(DIRECTORY, directory)
+        .env("TELAR_FAILPOINTS", failpoints)
+        .output()
+        .unwrap()
 }
 
 #[test]
 fn kill_at_every_failpoint_keeps_what_was_acknowledged() {
     let directory = tempfile::tempdir().unwrap();
-    work(directory.path(), &mut |_| ());
-    let names: Vec<_> =
-        failpoint::names_hit().into_iter().filter(|name| name.starts_with("wal::")).collect();
+    let whole = run_child(directory.path(), "");
+    assert!(whole.status.success(), "{whole:?}");
+    let passed = std::fs::read_to_string(directory.path().join("passed")).unwrap();
+    let names: Vec<_> = passed.lines().filter(|name| name.starts_with("wal::")).collect();
     assert_eq!(names.len(), 13, "{names:?}");
-    for name in &names {
+    for name in names {
         for nth in [1, 3, 17] {
             kill_at(name, nth);
         }
@@ -57,12 +70,7 @@ fn kill_at_every_failpoint_keeps_what_was_acknowledged() {
 
 fn kill_at(name: &str, nth: u64) {
     let directory = tempfile::tempdir().unwrap();
-    let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", CHILD, "--nocapture"])
-        .env(DIRECTORY, directory.path())
-        .env("TELAR_FAILPOINTS", format!("{name}=abort@{nth}"))
-        .output()
-        .unwrap();
+    let output = run_child(directory.path(), &format!("{name}=abort@{nth}"));
     let told = std::fs::read_to_string(directory.path().join("acknowledged"));
     let acknowledged: u64 = told.map_or(0, |text| text.parse().unwrap());
     let killed = !output.status.success();

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use telar_cli::process_cpu_s;
-use telar_db::Database;
 use telar_db::import::{
     BadRows, CsvGroup, CsvImport, CsvReport, ExistingIds, Ids, UniqueKey, import_csv,
 };
+use telar_db::{BulkOptions, Database};
 
 use crate::ui::{Progress, Screen, number};
 
@@ -58,8 +58,18 @@ pub(super) struct CsvArgs {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(super) rejects_max: u64,
     /// Memory for edges that wait to be sorted; beyond it they go to files in the database
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
-    pub(super) memory: u32,
+    /// [default: 1024, or a quarter of what the machine or control group has]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    memory: Option<u32>,
+}
+
+impl CsvArgs {
+    /// Sets the memory of a load, if it was said.
+    pub(super) fn limit(&self, load: &mut BulkOptions) {
+        if let Some(mib) = self.memory {
+            load.memory_bytes = (mib as usize) << 20;
+        }
+    }
 }
 
 /// Labels or a type, and files.
@@ -191,7 +201,7 @@ fn import_of(options: &super::Options) -> CsvImport {
         import.bad_rows = BadRows::Skip { file: file.clone(), max: csv.rejects_max };
     }
     import.threads = options.thread_count();
-    import.load.memory_bytes = (csv.memory as usize) << 20;
+    csv.limit(&mut import.load);
     import
 }
 

@@ -98,7 +98,7 @@ pub(super) fn take(
 ) -> anyhow::Result<()> {
     let Read { mut import, schema, mut notes } = read;
     import.unique.extend(options.csv.unique.iter().map(|unique| unique.0.clone()));
-    import.load.memory_bytes = (options.csv.memory as usize) << 20;
+    options.csv.limit(&mut import.load);
     if options.simple {
         for table in &import.relationships {
             db.edge_type(&table.ty, EdgeTypeOptions::simple())?;

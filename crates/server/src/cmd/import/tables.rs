@@ -199,7 +199,7 @@ fn take(options: &super::Options, db: Database, export: kuzu::Export) -> anyhow:
     // Programs that have maps as values keep them.
     opened.import.as_is = !unique.is_empty();
     opened.import.unique.extend(unique);
-    opened.import.load.memory_bytes = (csv.memory as usize) << 20;
+    csv.limit(&mut opened.import.load);
     if options.simple {
         for table in &opened.import.relationships {
             db.edge_type(&table.ty, EdgeTypeOptions::simple())?;

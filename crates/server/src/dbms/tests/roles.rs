@@ -265,6 +265,21 @@ fn administrators_act_for_others_with_the_rights_of_those() {
 }
 
 #[test]
+fn history_is_switched_on_by_administrators() {
+    let folder = tempfile::tempdir().unwrap();
+    let dbms = Arc::new(Dbms::open(Some(&folder.path().join("server")), settings()).unwrap());
+    let (client, writer) = (admin(&dbms), user(&dbms, "writes", "writer"));
+    run(&writer, "CREATE (:Tea {price: 3})");
+    let keep = "CALL telar.keepHistory(duration('P1D')) YIELD oldest RETURN oldest > 0";
+    assert_eq!(code(&writer, keep), FORBIDDEN);
+    assert_eq!(run(&writer, "CALL telar.history()"), Vec::<String>::new());
+    assert_eq!(run(&client, keep), ["TRUE"]);
+    run(&writer, "MATCH (t:Tea) SET t.price = 4");
+    let past = "CALL telar.history() YIELD oldest, newest RETURN newest - oldest";
+    assert_eq!(run(&writer, past), ["1"]);
+}
+
+#[test]
 fn backups_are_for_administrators_and_changes_for_readers() {
     let folder = tempfile::tempdir().unwrap();
     let (path, below) = (folder.path().join("server"), folder.path().join("backups"));

@@ -199,6 +199,14 @@ impl Replica {
         self.core.state().election.role()
     }
 
+    /// True while the store may say that this node holds the lease, and the node can still give it
+    /// up: while it leads, before and a little after.
+    #[must_use]
+    pub fn is_holder(&self) -> bool {
+        let state = self.core.state();
+        state.stopped.is_none() && state.election.may_hold_lease()
+    }
+
     /// The node that leads, as far as this one knows; it may be this one.
     #[must_use]
     pub fn leader(&self) -> Option<String> {
@@ -276,6 +284,7 @@ impl Replica {
     }
 
     /// As [`release`](Self::release), for good: the node is about to end, and never leads again.
+    /// Others need not wait for its lease once it is [no holder](Self::is_holder) any more.
     pub fn retire(&self) {
         self.core.state().election.retire();
         self.release();

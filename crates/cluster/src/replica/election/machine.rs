@@ -137,9 +137,16 @@ impl Election {
     }
 
     /// Never leads again, since the node is about to end. What it leads is given up by
-    /// [`Event::Release`].
+    /// [`Event::Release`]; a lease that it only learns of now to have won, by itself.
     pub fn retire(&mut self) {
         self.votes = false;
+    }
+
+    /// True while the register may say that this node holds the lease: others would wait for it to
+    /// lapse.
+    #[must_use]
+    pub fn may_hold_lease(&self) -> bool {
+        self.register.may_be_own()
     }
 
     /// Returns the time since the lease was seen to change. A leader changes it several times in a
@@ -447,13 +454,18 @@ impl Election {
     }
 
     fn drive_release(&mut self, now: Moment) {
-        if !self.draining || self.put.is_some_and(|put| put.content != Content::Epoch) {
+        // Won by a write that was under way when the node retired.
+        let unwanted = !self.votes && self.role == Role::Follower && self.register.own().is_some();
+        let busy = self.put.is_some_and(|put| put.content != Content::Epoch);
+        if busy || !(self.draining || unwanted) {
             return;
         }
         let requests = &mut self.requests;
         let successor = self.successor.as_deref();
         if let Some(wanted) = self.register.release(now, successor, || next_number(requests)) {
-            self.depose(now);
+            if !unwanted {
+                self.depose(now);
+            }
             self.ask_register(Some(wanted));
         }
     }

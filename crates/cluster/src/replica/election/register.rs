@@ -88,6 +88,12 @@ impl Register {
         self.lease().filter(|lease| lease.holder == self.holder && !lease.released)
     }
 
+    /// True if the register says so, or may by a write whose outcome is not known.
+    pub(super) fn may_be_own(&self) -> bool {
+        let writes = self.under_way.as_ref().is_some_and(|found| found.written.is_some());
+        writes || self.in_doubt || self.own().is_some()
+    }
+
     /// True while nobody else can have taken the lease over.
     pub(super) fn is_valid(&self, now: Moment) -> bool {
         self.valid_until.is_some_and(|until| now < until)

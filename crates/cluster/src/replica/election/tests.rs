@@ -343,6 +343,62 @@ fn a_released_lease_is_taken_at_once_and_not_by_who_released_it() {
     assert_eq!(bench.node.role(), Role::Leader);
 }
 
+/// Retires the node, which is then to have given its lease up, and never to take it again.
+#[track_caller]
+fn retires(mut bench: Bench) {
+    bench.node.retire();
+    bench.step(Event::Release { to: None });
+    bench.lease_is_unknown = false;
+    bench.ms(1000);
+    let released = bench.register.as_ref().is_none_or(|(_, lease)| lease.released);
+    assert!(released && !bench.node.may_hold_lease(), "{:?}", bench.register);
+    bench.ms(10_000);
+    assert_eq!(bench.node.role(), Role::Follower);
+    assert!(bench.register.is_none_or(|(_, lease)| lease.released));
+}
+
+#[test]
+fn a_node_that_retires_keeps_no_lease_whenever_it_does() {
+    // Before it has asked for one.
+    retires(Bench::new(1, true));
+    // While it leads, and while it tries to.
+    let mut bench = Bench::new(1, true);
+    bench.ms(300);
+    assert_eq!(bench.node.role(), Role::Leader);
+    assert!(bench.node.may_hold_lease());
+    retires(bench);
+    let mut bench = Bench::new(1, true);
+    bench.put_is_lost = true;
+    bench.ms(300);
+    assert_eq!(bench.node.role(), Role::Candidate);
+    retires(bench);
+    // After a write of which it does not know whether it won.
+    let mut bench = Bench::new(1, true);
+    bench.lease_is_unknown = true;
+    while bench.register.is_none() {
+        bench.ms(10);
+    }
+    assert_eq!(bench.node.role(), Role::Follower);
+    assert!(bench.node.may_hold_lease());
+    retires(bench);
+    // While that write is under way.
+    let mut bench = Bench::new(1, true);
+    let is_write = |action: &Action| matches!(action, Action::WriteLease { .. });
+    bench.step(Event::Tick);
+    bench.is_cut = true;
+    while !bench.seen.iter().any(is_write) {
+        bench.ms(10);
+    }
+    bench.is_cut = false;
+    bench.node.retire();
+    bench.step(Event::Release { to: None });
+    assert!(bench.register.is_none() && bench.node.may_hold_lease());
+    let write = bench.seen.iter().find(|action| is_write(action)).cloned().unwrap();
+    let won = bench.answer(&write).unwrap();
+    bench.step(won);
+    retires(bench);
+}
+
 #[test]
 fn a_lease_that_is_handed_over_is_taken_by_its_successor_and_by_others_later() {
     let mut bench = Bench::new(1, true);

@@ -11,6 +11,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use telar_cluster::members::{Member, Members};
+use telar_cluster::replica::election::Settings as Election;
 use telar_cluster::replica::{Replica, ReplicaError};
 use telar_cluster::store;
 use telar_db::query::QueryError;
@@ -33,9 +34,6 @@ const RETRY_AFTER: Duration = Duration::from_millis(500);
 /// Time between two attempts to open what could not be opened, and to open what is made.
 const REOPEN_EVERY: Duration = Duration::from_secs(5);
 const MADE_EVERY: Duration = Duration::from_millis(500);
-
-/// Longest wait for leaderships that are given up.
-const HAND_OVER_WAIT: Duration = Duration::from_secs(3);
 
 /// The threads; they end when this is dropped.
 #[derive(Debug)]
@@ -192,12 +190,14 @@ impl Dbms {
     }
 
     /// Gives up leading, before the server ends: other nodes take over at once, and this one
-    /// follows until it is gone. Waits for that, for three seconds at most.
+    /// follows until it is gone. Waits until the store says so, but no longer than a lease lasts:
+    /// others take over then, whatever the store says.
     pub fn hand_over(&self) {
         let Some(cluster) = &self.cluster else { return };
         cluster.retire();
-        let until = Instant::now() + HAND_OVER_WAIT;
-        while cluster.leads_any() && Instant::now() < until {
+        let Election { ttl, margin, .. } = Election::default();
+        let until = Instant::now() + ttl + margin;
+        while cluster.holds_any() && Instant::now() < until {
             thread::sleep(LOOK_EVERY);
         }
     }

@@ -198,6 +198,8 @@ pub(super) struct Cluster {
     engine: telar_db::Settings,
     /// Copies by folder.
     copies: Mutex<BTreeMap<String, LocalCopy>>,
+    /// Set once no copy is to lead any more; under the mutex of copies.
+    retired: AtomicBool,
     /// Copies that are made, by folder.
     makings: Mutex<BTreeMap<String, Making>>,
     /// Secret by which nodes know each other.
@@ -248,6 +250,7 @@ impl Cluster {
             keys,
             engine,
             copies: Mutex::default(),
+            retired: AtomicBool::new(false),
             makings: Mutex::default(),
             secret,
             members: Arc::default(),
@@ -296,7 +299,12 @@ impl Cluster {
         let (members, log) = (Arc::clone(&self.members), Arc::default());
         let latest_reads = self.settings.latest_reads;
         let copy = LocalCopy { replica: Arc::new(replica), members, log, latest_reads };
-        self.copies.lock().insert(folder.to_owned(), copy.clone());
+        let mut copies = self.copies.lock();
+        // ORDERING: relaxed, as it is read and written under the mutex.
+        if self.retired.load(Ordering::Relaxed) {
+            copy.replica.retire();
+        }
+        copies.insert(folder.to_owned(), copy.clone());
         Ok(copy)
     }
 
@@ -373,12 +381,15 @@ impl Cluster {
 
     /// Gives up leading for good, so that other nodes take over at once.
     pub(super) fn retire(&self) {
-        self.copies.lock().values().for_each(|copy| copy.replica.retire());
+        let copies = self.copies.lock();
+        // ORDERING: relaxed, as it is read and written under the mutex.
+        self.retired.store(true, Ordering::Relaxed);
+        copies.values().for_each(|copy| copy.replica.retire());
     }
 
-    /// True if this node leads some database.
-    pub(super) fn leads_any(&self) -> bool {
-        self.copies.lock().values().any(|copy| copy.replica.role() == Role::Leader)
+    /// True while others may have to wait for a lease of this node to lapse.
+    pub(super) fn holds_any(&self) -> bool {
+        self.copies.lock().values().any(|copy| copy.replica.is_holder())
     }
 
     /// Leaves: other members see it at once. Copies are closed.

@@ -6,6 +6,10 @@ use std::path::PathBuf;
 
 use tempfile::TempDir;
 
+use telar_cluster::keys::Keys;
+use telar_cluster::replica::election::Lease;
+use telar_cluster::store::Stores;
+
 use super::*;
 use crate::dbms::{AccessMode, ClusterSettings, Report};
 use crate::http;
@@ -468,4 +472,31 @@ fn a_report_shows_who_is_there_and_who_leads() {
     let report = Report::read(&place.store(), "test").unwrap();
     assert!(report.members.iter().all(|m| m.member.left && !m.is_live()), "{report:?}");
     assert_eq!(report.databases[0].leader, None, "it was given up");
+}
+
+#[test]
+fn a_node_that_ends_keeps_no_lease_whenever_it_does() {
+    let place = Place::new();
+    let lease = || {
+        let key = Keys::new("test").unwrap().database("telar-0").unwrap();
+        let entry = Stores::open(&place.store()).unwrap().coordination.get(&key).unwrap();
+        entry.map(|entry| Lease::decode(&entry.value).unwrap())
+    };
+    for pause in [None, Some(0), Some(0), Some(1), Some(2), Some(5), Some(20)] {
+        let node = place.node("a", 1);
+        if let Some(pause) = pause {
+            // From the write of the lease on.
+            let asks = || node.copy("telar").filter(|copy| copy.replica.is_holder());
+            let begun = Instant::now();
+            while asks().is_none() {
+                assert!(begun.elapsed() < PATIENCE, "it never asked for the lease");
+                std::thread::yield_now();
+            }
+            std::thread::sleep(Duration::from_millis(pause));
+        }
+        close(node);
+        let found = lease();
+        assert!(found.as_ref().is_none_or(|lease| lease.released), "{pause:?} ms: {found:?}");
+    }
+    assert!(lease().is_some(), "it never led");
 }

@@ -377,7 +377,7 @@ impl World {
         let any = usize::try_from(self.below(self.nodes.len() as u64)).unwrap();
         let node = if self.one_in(2) { any } else { self.leader().unwrap_or(any) };
         let until = self.now + 50_000 + self.below(6 * SECOND);
-        let kind = self.below(9);
+        let kind = self.below(10);
         let found = &mut self.nodes[node];
         let start = found.start;
         match kind {
@@ -392,6 +392,13 @@ impl World {
             5 => (found.requests_cut_until, found.answers_cut_until) = (until, until),
             6 => self.down_until = self.now + self.below(3 * SECOND),
             7 => self.slow_until = until,
+            8 => {
+                // It ends in order, some time after it was told to.
+                found.election.iter_mut().for_each(Election::retire);
+                let event = Event::Release { to: None };
+                self.schedule(0, Happening::Deliver { node, start, event });
+                self.schedule(until - self.now, Happening::Start { node });
+            }
             _ => {
                 // To another one, to itself, or to anybody.
                 let to = until.is_multiple_of(2).then(|| format!("node-{any}"));

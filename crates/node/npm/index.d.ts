@@ -88,6 +88,11 @@ export interface Settings {
   importFolder?: string;
   /** Folder below which COPY TO may write files. Default: the import folder. */
   exportFolder?: string;
+  /**
+   * False: no other process may use the database, and this one not that of another. Default: several
+   * may open a folder; the first has the database, and the others ask it.
+   */
+  share?: boolean;
   /** True: every INTEGER of a result is a bigint. */
   bigint?: boolean;
 }
@@ -171,6 +176,11 @@ export class Database extends Session {
   private constructor();
   /** The folder of the database; null in memory. */
   readonly path: string | null;
+  /**
+   * Whether this process has the database open itself; false where it asks another one. It can
+   * become true when that one ends.
+   */
+  readonly isOwner: boolean;
   /** Whether it was closed. */
   readonly closed: boolean;
   /** Waits for statements that run, ends what else is open, writes a checkpoint and closes. */
@@ -567,7 +577,11 @@ export class MemoryLimitError extends TelarError {}
 export class ReadOnlyError extends TelarError {}
 /** The files of the database, or the disk. */
 export class StorageError extends TelarError {}
-/** The database is open already. */
+/** Another process has the database open, and does not let this one in. */
 export class LockedError extends StorageError {}
+/** The process that has the database ended or hangs: nobody knows whether this was committed. */
+export class UnknownOutcomeError extends StorageError {}
+/** It was committed, and its rows are lost with the process that had the database. */
+export class ResultLostError extends StorageError {}
 /** The database, transaction or stream is closed. */
 export class ClosedError extends TelarError {}

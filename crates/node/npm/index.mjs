@@ -36,5 +36,7 @@ export const {
   ReadOnlyError,
   StorageError,
   LockedError,
+  UnknownOutcomeError,
+  ResultLostError,
   ClosedError,
 } = telar;

@@ -7,9 +7,7 @@ use std::time::{Duration, Instant};
 
 use napi_derive::napi;
 use parking_lot::{Mutex, RwLock};
-use telar_db::maintenance::BackupOptions;
-use telar_db::query::Limits;
-use telar_db::{Runtime, Session as EngineSession};
+use telar_share::{Options, Session, Shared};
 
 use crate::error::{Answer, Failure, answer};
 use crate::hub::{Hub, Outcome};
@@ -19,9 +17,9 @@ use crate::settings::{Limiting, Opening};
 /// Time that closing waits for statements that it has ended.
 const LAST_WORDS: Duration = Duration::from_secs(10);
 
-/// A session of the engine. Every job that uses the database holds one.
+/// A session. Every job that uses the database holds one.
 pub(crate) struct Runner {
-    pub(crate) session: EngineSession,
+    pub(crate) session: Session,
 }
 
 /// The place of a session's runner, until the database is closed.
@@ -38,7 +36,7 @@ pub(crate) trait Ends: Send + Sync {
 
 /// An open database, which its sessions share.
 pub(crate) struct Opened {
-    database: Mutex<Option<telar_db::Database>>,
+    database: Mutex<Option<Shared>>,
     slots: Mutex<Vec<Weak<Slot>>>,
     open: Mutex<Vec<Weak<dyn Ends>>>,
     /// Flags of statements that can be aborted one by one.
@@ -63,20 +61,16 @@ fn closed() -> Failure {
 
 impl Opened {
     fn new(path: Option<PathBuf>, opening: &Opening) -> Result<(Arc<Self>, Runner), Failure> {
-        let settings = opening.settings()?;
-        let database = match &path {
-            Some(path) => telar_db::open_with(path, settings),
-            None => telar_db::Database::in_memory(settings),
-        }?;
-        let import_folder = opening.import_folder.as_ref().map(PathBuf::from);
-        let import_folder = import_folder.or_else(|| std::env::current_dir().ok());
-        let export_folder = opening.export_folder.as_ref().map(PathBuf::from);
-        let export_folder = export_folder.or_else(|| import_folder.clone());
         let quit = Arc::<AtomicBool>::default();
-        let cancelled = Some(Arc::clone(&quit));
-        let limits = Limits { import_folder, export_folder, cancelled, ..Limits::default() };
-        let runtime = Arc::new(Runtime::default().with_files(telar_files::formats()));
-        let session = EngineSession::with_runtime(&database, runtime).with_limits(limits);
+        let database = Shared::open_until(opening.of(path.clone())?, Some(&quit))?;
+        // Another process, which may be the one that reads them, has another current folder.
+        let whole = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
+        let import_folder = opening.import_folder.as_ref().map(PathBuf::from);
+        let import_folder = import_folder.or_else(|| std::env::current_dir().ok()).map(whole);
+        let export_folder = opening.export_folder.as_ref().map(PathBuf::from).map(whole);
+        let export_folder = export_folder.or_else(|| import_folder.clone());
+        let options = Options { import_folder, export_folder, ..Options::default() };
+        let session = database.session(options).with_cancelled(&quit);
         let opened = Self {
             database: Mutex::new(Some(database)),
             slots: Mutex::default(),
@@ -95,7 +89,7 @@ impl Opened {
     }
 
     /// The database itself.
-    pub(crate) fn database(&self) -> Result<telar_db::Database, Failure> {
+    pub(crate) fn database(&self) -> Result<Shared, Failure> {
         self.database.lock().clone().ok_or_else(closed)
     }
 
@@ -109,7 +103,13 @@ impl Opened {
         remember(&self.flags, Arc::downgrade(flag));
     }
 
-    /// Ends transactions and streams, and writes a checkpoint. Statements that run are waited for.
+    /// The flag that is set at the end of the environment.
+    pub(crate) fn ended(&self) -> &Arc<AtomicBool> {
+        &self.quit
+    }
+
+    /// Ends transactions and streams, and writes a checkpoint, or lets go of what another process
+    /// has open. Statements that run are waited for.
     pub(crate) fn close(&self) -> Result<(), Failure> {
         let Some(database) = self.database.lock().take() else { return Ok(()) };
         let slots = std::mem::take(&mut *self.slots.lock());
@@ -128,12 +128,6 @@ impl Opened {
         }
         drop(runners);
         Ok(database.close()?)
-    }
-
-    /// True once the environment ends.
-    pub(crate) fn quits(&self) -> bool {
-        // ORDERING: relaxed: it is asked again and again.
-        self.quit.load(Ordering::Relaxed)
     }
 
     /// Ends everything and closes: nobody waits for it any more.
@@ -196,8 +190,12 @@ impl Database {
     /// Another session, with other limits.
     #[napi]
     pub fn session(&self, limiting: Limiting) -> Answer<Database> {
-        let session = self.runner().and_then(|runner| limiting.apply(runner.session.clone()));
-        answer(session.map(|session| {
+        let session = || {
+            let runner = self.runner()?;
+            let options = limiting.apply(runner.session.options().clone())?;
+            Ok(runner.session.with_options(options))
+        };
+        answer(session().map(|session| {
             let slot = self.opened.slot(Runner { session });
             Self { opened: Arc::clone(&self.opened), slot }
         }))
@@ -209,13 +207,19 @@ impl Database {
         self.opened.path.as_ref().map(|path| path.to_string_lossy().into_owned())
     }
 
+    /// True if this process has the database open itself; false where it asks another one.
+    #[napi]
+    pub fn is_owner(&self) -> Answer<bool> {
+        answer(self.opened.database().map(|database| database.is_owner()))
+    }
+
     /// True once it is closed.
     #[napi]
     pub fn closed(&self) -> bool {
         self.opened.database.lock().is_none()
     }
 
-    /// Closes the database, on a thread.
+    /// Closes the database, or lets go of it, on a thread.
     #[napi]
     pub fn close(&self, hub: &Hub, number: u32) {
         let opened = Arc::clone(&self.opened);
@@ -246,7 +250,7 @@ impl Database {
     pub fn backup(&self, hub: &Hub, number: u32, path: String) {
         let opened = Arc::clone(&self.opened);
         hub.run(number, Admission::Free, move || {
-            opened.database()?.backup(PathBuf::from(path).as_path(), &BackupOptions::default())?;
+            opened.database()?.backup(PathBuf::from(path).as_path())?;
             Ok(Outcome::Nothing)
         });
     }

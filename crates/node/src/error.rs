@@ -59,6 +59,13 @@ impl From<QueryError> for Failure {
             K::TimedOut => "TimeLimitError",
             K::OutOfMemory => "MemoryLimitError",
             K::AccessMode => "ReadOnlyError",
+            K::DatabaseUnavailable => match error.detail.as_str() {
+                "Closed" => "ClosedError",
+                "Locked" => "LockedError",
+                "ResultLost" => "ResultLostError",
+                "UnknownOutcome" => "UnknownOutcomeError",
+                _ => "StorageError",
+            },
             K::Database => "StorageError",
             _ => "StatementError",
         };
@@ -85,6 +92,19 @@ impl From<EngineError> for Failure {
         let class = match &error {
             EngineError::Locked { .. } => "LockedError",
             EngineError::Setting { .. } => "RangeError",
+            _ => "StorageError",
+        };
+        Self::new(class, error.to_string())
+    }
+}
+
+impl From<telar_share::Error> for Failure {
+    fn from(error: telar_share::Error) -> Self {
+        use telar_share::Error as E;
+        let class = match error {
+            E::Database(error) => return error.into(),
+            E::Refused { .. } => "LockedError",
+            E::Interrupted => "InterruptedError",
             _ => "StorageError",
         };
         Self::new(class, error.to_string())

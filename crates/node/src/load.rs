@@ -2,9 +2,8 @@
 
 use napi_derive::napi;
 use parking_lot::Mutex;
-use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport, unique_keys};
-use telar_db::import::{UniqueKey, import_tables};
-use telar_db::query::{ErrorKind, QueryError};
+use telar_db::import::UniqueKey;
+use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport};
 
 use crate::database::Database;
 use crate::error::{Answer, Failure, answer};
@@ -122,15 +121,7 @@ impl Load {
             let tables = tables.ok_or_else(used_up)?;
             let runner = database.runner()?;
             let opened = database.opened();
-            let goes_on = |_| match opened.quits() {
-                true => Err(QueryError::runtime(
-                    ErrorKind::Terminated,
-                    "Terminated",
-                    "the program ends",
-                )),
-                false => Ok(()),
-            };
-            let done = import_tables(&opened.database()?, tables, &goes_on)?;
+            let done = opened.database()?.import(tables, Some(opened.ended()))?;
             drop(runner);
             let rejected = done.rejected.into_iter().map(|row| Rejected {
                 table: row.table as u32,
@@ -162,7 +153,7 @@ impl Load {
             let made = tables.unique.iter().filter(|unique| unique.label == label);
             made.map(|unique| unique.key.clone()).collect()
         };
-        for key in unique_keys(&self.database.opened().database()?, &label) {
+        for key in self.database.opened().database()?.unique_keys(&label)? {
             if !keys.contains(&key) {
                 keys.push(key);
             }

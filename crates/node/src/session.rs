@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use napi::Env;
 use napi_derive::napi;
-use telar_db::Session;
-use telar_db::query::{Columns, Limits};
+use telar_db::query::Columns;
+use telar_share::{Options, Session, Statement as Asked};
 
 use crate::database::{Database, Runner};
 use crate::error::{Answer, Failure, answer};
@@ -16,7 +16,7 @@ use crate::pool::Admission;
 use crate::settings::milliseconds;
 use crate::stream::Stream;
 use crate::tables::{Parameters, Tables};
-use crate::transaction::Transaction;
+use crate::transaction::{Open, Transaction};
 
 /// The means by which a statement may end early: its flag, its time.
 #[napi]
@@ -41,10 +41,11 @@ impl Token {
     }
 }
 
-/// The same session, ended by this flag.
-pub(crate) fn with_flag(session: Session, flag: &Arc<AtomicBool>) -> Session {
-    let limits = Limits { cancelled: Some(Arc::clone(flag)), ..session.limits().clone() };
-    session.with_limits(limits)
+/// The same session with a time limit of its own, in milliseconds.
+fn limited(session: &Session, timeout: Option<f64>) -> Result<Session, Failure> {
+    let Some(timeout) = timeout else { return Ok(session.clone()) };
+    let timeout = Some(milliseconds("timeout", timeout)?);
+    Ok(session.with_options(Options { timeout, ..session.options().clone() }))
 }
 
 /// A statement that is about to run.
@@ -68,25 +69,18 @@ impl Statement {
         let mut own = None;
         if let Some(token) = token {
             database.opened().flag(&token.flag);
-            let mut session = with_flag(runner.session.clone(), &token.flag);
-            if let Some(timeout) = token.timeout {
-                session = session.with_timeout(milliseconds("timeout", timeout)?);
-            }
-            own = Some(session);
+            own = Some(limited(&runner.session, token.timeout)?.with_cancelled(&token.flag));
         }
         Ok(Self { runner, text, parameters, own })
     }
 
     fn run(self) -> Result<Held, Failure> {
-        let Self { runner, text, parameters, mut own } = self;
+        let Self { runner, text, parameters, own } = self;
         let (values, tables) = parameters.read()?;
-        if tables.is_some() {
-            let session = own.unwrap_or_else(|| runner.session.clone());
-            own = Some(session.with_tables(tables));
-        }
         let session = own.as_ref().unwrap_or(&runner.session);
+        let asked = Asked { tables: tables.as_ref(), ..Asked::new(&text, &values) };
         let mut columns = Columns::default();
-        let summary = session.stream(&text, &values, &mut columns)?;
+        let summary = session.run(&asked, &mut columns)?;
         Ok(Held::new(columns, summary))
     }
 }
@@ -150,17 +144,18 @@ impl Database {
         }))
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction: here at once, in another process with its first statement, so that
+    /// JavaScript does not wait for that process.
     #[napi]
     pub fn begin(&self, timeout: Option<f64>) -> Answer<Transaction> {
         let begin = || {
-            let mut session = self.runner()?.session.clone();
-            if let Some(timeout) = timeout {
-                session = session.with_timeout(milliseconds("timeout", timeout)?);
-            }
             let flag = Arc::default();
-            let begun = with_flag(session, &flag).begin()?;
-            let transaction = Transaction::new(begun, flag);
+            let session = limited(&self.runner()?.session, timeout)?.with_cancelled(&flag);
+            let transaction = match self.opened().database()?.is_owner() {
+                true => Open::Begun(session.begin()?),
+                false => Open::Later(Box::new(session)),
+            };
+            let transaction = Transaction::new(transaction, flag);
             self.opened().note(transaction.ends());
             Ok(transaction)
         };

@@ -1,10 +1,11 @@
 //! Settings, as plain objects of JavaScript. Times are in milliseconds.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use napi_derive::napi;
-use telar_db::query::Limits;
-use telar_db::{Isolation, Retention, Session, Settings};
+use telar_db::{Retention, Settings};
+use telar_share::{Opening as SharedOpening, Options};
 
 use crate::error::Failure;
 
@@ -24,6 +25,8 @@ pub struct Opening {
     pub import_folder: Option<String>,
     /// Folder below which statements may write files.
     pub export_folder: Option<String>,
+    /// False: neither lets other processes in, nor is let in by them.
+    pub share: Option<bool>,
 }
 
 /// Milliseconds as a duration.
@@ -42,7 +45,17 @@ fn bytes(what: &str, given: f64) -> Result<u64, Failure> {
 }
 
 impl Opening {
-    pub(crate) fn settings(&self) -> Result<Settings, Failure> {
+    /// The opening of the database in a folder, or of one in memory.
+    pub(crate) fn of(&self, path: Option<PathBuf>) -> Result<SharedOpening, Failure> {
+        Ok(SharedOpening {
+            shared: self.share != Some(false) && path.is_some(),
+            path,
+            settings: self.settings()?,
+            files: Some(telar_files::formats()),
+        })
+    }
+
+    fn settings(&self) -> Result<Settings, Failure> {
         let mut settings = match self.durability.as_deref() {
             None | Some("full") => Settings::default(),
             Some("async") => Settings::asynchronous(50),
@@ -82,19 +95,17 @@ pub struct Limiting {
 }
 
 impl Limiting {
-    pub(crate) fn apply(&self, mut session: Session) -> Result<Session, Failure> {
+    pub(crate) fn apply(&self, mut options: Options) -> Result<Options, Failure> {
         if let Some(time) = self.timeout {
-            session = session.with_timeout(milliseconds("timeout", time)?);
+            options.timeout = Some(milliseconds("timeout", time)?);
         }
         if let Some(most) = self.memory {
-            let memory = Some(usize::try_from(bytes("memory", most)?).unwrap_or(usize::MAX));
-            let limits = session.limits().clone();
-            session = session.with_limits(Limits { memory, ..limits });
+            options.memory = Some(usize::try_from(bytes("memory", most)?).unwrap_or(usize::MAX));
         }
         match self.isolation.as_deref() {
             None => {}
-            Some("snapshot") => session = session.with_isolation(Isolation::Snapshot),
-            Some("serializable") => session = session.with_isolation(Isolation::Serializable),
+            Some("snapshot") => options.serializable = false,
+            Some("serializable") => options.serializable = true,
             Some(other) => {
                 return Err(Failure::range(format!(
                     "isolation is 'snapshot' or 'serializable', not {other:?}"
@@ -102,8 +113,9 @@ impl Limiting {
             }
         }
         if let Some(time) = self.write_wait {
-            session = session.with_write_wait(milliseconds("writeWait", time)?);
+            options.write_wait = Some(milliseconds("writeWait", time)?);
         }
-        Ok(if self.read_only == Some(true) { session.read_only() } else { session })
+        options.read_only |= self.read_only == Some(true);
+        Ok(options)
     }
 }

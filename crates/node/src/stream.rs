@@ -14,8 +14,8 @@ use napi::bindgen_prelude::{Buffer, Either3};
 use napi_derive::napi;
 use parking_lot::{Condvar, Mutex};
 use telar_arrow::BatchBuilder;
-use telar_db::Session;
 use telar_db::query::{Columns, QueryError, Rows, Sink, Summary};
+use telar_share::{Session, Statement};
 
 use crate::codec::chunk;
 use crate::database::{Ends, Runner};
@@ -23,7 +23,6 @@ use crate::error::Failure;
 use crate::held::{Told, failed};
 use crate::hub::{Hub, Outcome, Ticket};
 use crate::pool::{self, Admission};
-use crate::session::with_flag;
 use crate::tables::Parameters;
 
 /// Rows of a batch, at least, unless it is the last.
@@ -197,7 +196,8 @@ fn run(shared: &Arc<Shared>, waiting: Waiting) {
     let mut sink = Sending { shared, names, batch, arrow, gone: false };
     let go = || {
         let (values, tables) = parameters.read()?;
-        let summary = session.with_tables(tables).stream(&text, &values, &mut sink)?;
+        let statement = Statement { tables: tables.as_ref(), ..Statement::new(&text, &values) };
+        let summary = session.stream(&statement, &mut sink)?;
         // The last batch says at least what the columns are.
         sink.flush()?;
         sink.finish()?;
@@ -232,7 +232,7 @@ impl Stream {
         arrow: bool,
     ) -> Self {
         let flag = Arc::default();
-        let session = with_flag(session, &flag);
+        let session = session.with_cancelled(&flag);
         let waiting = Some(Box::new(Waiting { runner, session, text, parameters, arrow }));
         let state = Mutex::new(State { waiting, ..State::default() });
         Self { shared: Arc::new(Shared { state, room: Condvar::new(), flag }) }

@@ -7,8 +7,9 @@ use std::sync::{Arc, Weak};
 use napi::Env;
 use napi_derive::napi;
 use parking_lot::Mutex;
-use telar_db::QueryTransaction;
-use telar_db::query::Columns;
+use telar_db::CommitTs;
+use telar_db::query::{Columns, QueryError};
+use telar_share::{Session, Statement, Transaction as Begun};
 
 use crate::database::Ends;
 use crate::error::{Answer, Failure, answer};
@@ -17,8 +18,34 @@ use crate::hub::{Hub, Outcome};
 use crate::pool::Admission;
 use crate::tables::{Parameters, Tables};
 
+/// A transaction.
+pub(crate) enum Open {
+    Begun(Begun),
+    /// It begins with its first statement.
+    Later(Box<Session>),
+}
+
+impl Open {
+    fn begun(self) -> Result<Begun, QueryError> {
+        match self {
+            Self::Begun(transaction) => Ok(transaction),
+            Self::Later(session) => session.begin(),
+        }
+    }
+
+    fn commit(self) -> Result<CommitTs, QueryError> {
+        self.begun()?.commit()
+    }
+
+    fn rollback(self) {
+        if let Self::Begun(transaction) = self {
+            transaction.rollback();
+        }
+    }
+}
+
 enum State {
-    Open(Box<QueryTransaction>),
+    Open(Open),
     /// A statement runs, or the commit.
     Busy,
     Committed,
@@ -41,7 +68,7 @@ pub struct Transaction {
 /// after a panic for example, the transaction is gone.
 struct Busy {
     shared: Arc<Shared>,
-    transaction: Option<Box<QueryTransaction>>,
+    transaction: Option<Open>,
     becomes: State,
 }
 
@@ -72,27 +99,30 @@ impl Shared {
 }
 
 impl Busy {
+    fn taken(&mut self) -> Result<Open, Failure> {
+        self.transaction.take().ok_or_else(|| Failure::internal("a transaction is used up"))
+    }
+
     fn query(mut self, text: &str, parameters: Parameters) -> Result<Held, Failure> {
-        let Some(mut transaction) = self.transaction.take() else {
-            return Err(Failure::internal("a transaction is used up"));
-        };
+        let mut transaction = self.taken()?.begun()?;
         let done = parameters.read().and_then(|(values, tables)| {
             let mut columns = Columns::default();
-            transaction.set_tables(tables);
-            let summary = transaction.stream(text, &values, &mut columns)?;
+            let statement = Statement { tables: tables.as_ref(), ..Statement::new(text, &values) };
+            let summary = transaction.stream(&statement, &mut columns)?;
             Ok(Held::new(columns, summary))
         });
-        self.becomes = State::Open(transaction);
+        self.becomes = State::Open(Open::Begun(transaction));
         done
     }
 
     fn commit(mut self) -> Result<u64, Failure> {
-        let Some(transaction) = self.transaction.take() else {
-            return Err(Failure::internal("a transaction is used up"));
-        };
-        let at = transaction.commit()?;
+        let at = self.taken()?.commit()?;
         self.becomes = State::Committed;
         Ok(at.get())
+    }
+
+    fn rollback(mut self) {
+        self.transaction.take().into_iter().for_each(Open::rollback);
     }
 }
 
@@ -121,8 +151,8 @@ impl Ends for Shared {
 }
 
 impl Transaction {
-    pub(crate) fn new(transaction: QueryTransaction, flag: Arc<AtomicBool>) -> Self {
-        let state = Mutex::new(State::Open(Box::new(transaction)));
+    pub(crate) fn new(transaction: Open, flag: Arc<AtomicBool>) -> Self {
+        let state = Mutex::new(State::Open(transaction));
         Self { shared: Arc::new(Shared { state, flag }) }
     }
 
@@ -193,7 +223,7 @@ impl Transaction {
     pub fn rollback(&self, hub: &Hub, number: u32) {
         match self.shared.take() {
             Ok(busy) => hub.run(number, Admission::Free, move || {
-                drop(busy);
+                busy.rollback();
                 Ok(Outcome::Nothing)
             }),
             Err(failure) => hub.ticket(number).done(self.nothing_to_undo(failure)),
@@ -204,7 +234,10 @@ impl Transaction {
     #[napi]
     pub fn rollback_sync(&self) -> Answer<bool> {
         match self.shared.take() {
-            Ok(_) => answer(Ok(true)),
+            Ok(busy) => {
+                busy.rollback();
+                answer(Ok(true))
+            }
             Err(failure) => answer(self.nothing_to_undo(failure).map(|_| true)),
         }
     }

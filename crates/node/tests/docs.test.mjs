@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import test from 'node:test';
-import { run } from './helpers.mjs';
+import { HERE, run } from './helpers.mjs';
 
 const ROOT = process.env.TELAR_ROOT;
 
@@ -21,7 +21,11 @@ for (const page of ['docs/node.md', 'crates/node/npm/README.md', 'README.md']) {
     if (page !== 'README.md') assert.ok(programs.length > 0);
     const folder = mkdtempSync(path.join(tmpdir(), 'telar-docs-'));
     t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const done = await run(t, `process.chdir(${JSON.stringify(folder)});\n${programs.join('\n')}`);
+    // Programs that they start find the package where these do.
+    const modules = path.join(HERE, '..', 'node_modules');
+    const place = `process.chdir(${JSON.stringify(folder)});
+      process.env.NODE_PATH = ${JSON.stringify(modules)};`;
+    const done = await run(t, `${place}\n${programs.join('\n')}`);
     assert.equal(done.code, 0, done.stderr);
   });
 }

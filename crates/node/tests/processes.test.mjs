@@ -129,19 +129,6 @@ test('four workers, each with a database of its own', async (t) => {
   await Promise.all(workers.map((worker) => worker.terminate()));
 });
 
-test('a folder is open once in a process', async (t) => {
-  const at = folder(t);
-  const db = await telar.open(at);
-  const program = `
-    const { parentPort, workerData } = require('node:worker_threads');
-    require('telar').open(workerData.at).then(
-      () => parentPort.postMessage('opened'), (error) => parentPort.postMessage(error.name));`;
-  const worker = new Worker(program, { eval: true, workerData: { at } });
-  assert.equal(await answer(worker), 'LockedError');
-  await worker.terminate();
-  await db.close();
-});
-
 for (const how of ['terminate', 'exit']) {
   test(`a worker that ends closes what it has open: ${how}`, async (t) => {
     const at = folder(t);

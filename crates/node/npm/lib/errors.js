@@ -32,8 +32,12 @@ class MemoryLimitError extends TelarError {}
 class ReadOnlyError extends TelarError {}
 /** The files of the database, or the disk. */
 class StorageError extends TelarError {}
-/** The database is open already, in this process or another one. */
+/** Another process has the database open, and does not let this one in. */
 class LockedError extends StorageError {}
+/** The process that has the database ended or hangs: nobody knows whether this was committed. */
+class UnknownOutcomeError extends StorageError {}
+/** It was committed, and its rows are lost with the process that had the database. */
+class ResultLostError extends StorageError {}
 /** The database, transaction or stream is closed. */
 class ClosedError extends TelarError {}
 
@@ -49,6 +53,8 @@ const errors = {
   ReadOnlyError,
   StorageError,
   LockedError,
+  UnknownOutcomeError,
+  ResultLostError,
   ClosedError,
 };
 

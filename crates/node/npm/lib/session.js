@@ -33,6 +33,7 @@ const OPENING = {
   checkpointBytes: 'number',
   importFolder: 'string',
   exportFolder: 'string',
+  share: 'boolean',
   bigint: 'boolean',
 };
 
@@ -205,6 +206,11 @@ class Database extends Session {
     return this.#native.path();
   }
 
+  /** Whether this process has the database open itself; false where it asks another one. */
+  get isOwner() {
+    return checked(this.#native.isOwner());
+  }
+
   /** Whether it was closed. */
   get closed() {
     return this.#busy.closing || this.#native.closed();
@@ -212,7 +218,7 @@ class Database extends Session {
 
   /**
    * Waits for statements that run, rolls back transactions and ends streams that are open, writes
-   * a checkpoint and closes the database.
+   * a checkpoint and closes the database, or lets go of it where another process has it.
    */
   close() {
     this.#closed ??= this.#busy

@@ -445,10 +445,15 @@ def ended(server, seconds):
                 ends.append(time.monotonic())
             thread = threading.Thread(target=run)
             thread.start()
-            time.sleep(wait)
             with server.driver() as driver, driver.session(database="system") as session:
-                rows = session.run("SHOW TRANSACTIONS YIELD transactionId, username "
-                                   "WHERE username = 'writer' RETURN transactionId").values()
+                def listed():
+                    return session.run("SHOW TRANSACTIONS YIELD transactionId, username "
+                                       "WHERE username = 'writer' RETURN transactionId").values()
+                end = time.monotonic() + seconds
+                while thread.is_alive() and not listed() and time.monotonic() < end:
+                    time.sleep(0.01)
+                time.sleep(wait)
+                rows = listed()
                 told = time.monotonic()
                 for (number,) in rows:
                     session.run(f"TERMINATE TRANSACTIONS '{number}'").consume()

@@ -55,7 +55,7 @@ export PYTHONPATH=$tools PYTHONDONTWRITEBYTECODE=1
 cd "$work" # it writes down what it found, where it is
 "$venv/bin/schemathesis" --config-file "$tools/openapi.toml" run "$url/openapi.json" --auth neo4j:correct-horse \
     --checks all --exclude-checks positive_data_acceptance \
-    --max-examples "$((${TELAR_LONG:+9} + 1))0" --request-timeout 10 --seed 5 --no-color \
+    --max-examples "$((${TELAR_LONG:+9} + 1))0" --request-timeout 60 --seed 5 --no-color \
     --continue-on-failure --suppress-health-check all --generation-database none
 kill -0 "$server" || { printf 'the server has ended:\n'; cat "$work/log"; exit 1; }
 if grep -i panicked "$work/log"; then exit 1; fi

@@ -4,8 +4,9 @@
 //
 //     node browser.mjs CHROMIUM [PART OF A NAME]...
 //
-// DRIVERS_PAGE_PORT is the port of http://localhost that the servers allow; DRIVERS_BOLT_OWN and
-// DRIVERS_HTTP_OWN are addresses of a server that serves HTTP, too, and allows no other page.
+// DRIVERS_PAGE_PORT is the port of http://localhost that the servers allow, and DRIVERS_PAGE_HOLDER a process
+// that keeps it until now; DRIVERS_BOLT_OWN and DRIVERS_HTTP_OWN are addresses of a server that serves HTTP, too,
+// and allows no other page.
 
 import fs from 'node:fs'
 import http from 'node:http'
@@ -90,13 +91,22 @@ async function serve (request, response) {
   }
 }
 
+// Listens on a port once it is free.
 async function listen (port) {
-  const server = http.createServer(serve)
-  await new Promise((resolve, reject) => {
-    server.on('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  return server
+  const end = Date.now() + 60_000
+  for (;;) {
+    const server = http.createServer(serve)
+    try {
+      await new Promise((resolve, reject) => {
+        server.on('error', reject)
+        server.listen(port, '127.0.0.1', resolve)
+      })
+      return server
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE' || Date.now() > end) throw error
+      await new Promise(resolve => setTimeout(resolve, 10))
+    }
+  }
 }
 
 async function opened (browser, url, how) {
@@ -169,7 +179,9 @@ async function draws (browser, page) {
   return error ? 1 : 0
 }
 
-const own = await listen(Number(process.env.DRIVERS_PAGE_PORT ?? 0))
+const { DRIVERS_PAGE_PORT = '0', DRIVERS_PAGE_HOLDER } = process.env
+if (DRIVERS_PAGE_HOLDER) process.kill(Number(DRIVERS_PAGE_HOLDER), 'SIGKILL')
+const own = await listen(Number(DRIVERS_PAGE_PORT))
 const foreign = await listen(0)
 const browser = await chromium.launch({ executablePath, args: FLAGS })
 const page = `http://localhost:${own.address().port}/`

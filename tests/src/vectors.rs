@@ -22,7 +22,7 @@ const GROWTH_SHARE: i64 = 8;
 /// linked.
 const SPARE: i64 = 12;
 /// The longest wait for the file of a graph.
-const WRITTEN_WITHIN: Duration = Duration::from_secs(120);
+const WRITTEN_WITHIN: Duration = Duration::from_secs(600);
 
 const PREPARE: &str = "CREATE VECTOR INDEX near IF NOT EXISTS FOR (n:V) ON n.v \
      OPTIONS {indexConfig: {`vector.dimensions`: 4096, `vector.similarity_function`: 'cosine'}}";
@@ -90,7 +90,7 @@ pub fn work(db: &Database, count: i64, acknowledge: impl Fn(i64)) -> Result<(), 
 /// since `db` was opened. The background links and writes, so it is waited for.
 ///
 /// # Errors
-/// As [`work`]; if no file was written in two minutes.
+/// As [`work`]; if no file was written in ten minutes.
 pub fn work_until_written(
     db: &Database,
     count: i64,

@@ -21,6 +21,22 @@ struct Said {
     flushed: i64,
 }
 
+impl Said {
+    /// Transactions that a kill must not undo.
+    fn durable(self, durability: &str) -> i64 {
+        if durability == "full" { self.acknowledged } else { self.flushed }
+    }
+}
+
+/// When a child is killed.
+#[derive(Debug, Clone, Copy)]
+struct Kill {
+    /// The time begins once so many transactions more are durable; without any, when it is ready.
+    transactions: i64,
+    /// If zero, it is killed at once.
+    after: Duration,
+}
+
 fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Process {
     let mut command = Command::new(env!("CARGO_BIN_EXE_telar-child"));
     command.arg("run").arg(dir);
@@ -28,36 +44,39 @@ fn start(dir: &Path, threads: usize, durability: &str, seed: u64) -> Process {
     Process::start(command.stdout(Stdio::piped())).unwrap()
 }
 
-/// Reads what the child says until it dies; kills it `after` its first word, at once if zero.
-fn run_and_kill(mut child: Process, threads: usize, after: Duration, said: &mut [Said]) {
+/// Reads what the child says until it dies.
+fn run_and_kill(mut child: Process, durability: &'static str, kill: Kill, said: &mut [Said]) {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     // Killing before "ready" is the case of a crash while recovering.
-    if !after.is_zero() {
+    if !kill.after.is_zero() {
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
     }
+    let durable = move |said: &[Said]| said.iter().map(|s| s.durable(durability)).sum::<i64>();
+    let enough = durable(said) + kill.transactions;
+    let (tell, told) = std::sync::mpsc::channel();
+    let mut now = said.to_vec();
     let reader = std::thread::spawn(move || {
-        let mut said = vec![Said::default(); threads];
         for line in lines.map_while(Result::ok) {
             let words: Vec<&str> = line.split(' ').collect();
             match words[..] {
-                ["ack", t, n] => {
-                    said[t.parse::<usize>().unwrap()].acknowledged = n.parse().unwrap()
-                }
-                ["flushed", t, n] => said[t.parse::<usize>().unwrap()].flushed = n.parse().unwrap(),
+                ["ack", t, n] => now[t.parse::<usize>().unwrap()].acknowledged = n.parse().unwrap(),
+                ["flushed", t, n] => now[t.parse::<usize>().unwrap()].flushed = n.parse().unwrap(),
                 ["ready"] => {}
                 _ => panic!("the child says: {line}"),
             }
+            // Nobody listens any more once the time has begun.
+            let _ = tell.send(durable(&now));
         }
-        said
+        now
     });
-    std::thread::sleep(after);
+    if kill.transactions > 0 {
+        let _ = told.iter().find(|durable| *durable >= enough);
+    }
+    std::thread::sleep(kill.after);
     child.kill().unwrap();
     let status = child.wait().unwrap();
     assert!(!status.success() && status.code().is_none(), "the child ended by itself: {status}");
-    for (all, new) in said.iter_mut().zip(reader.join().unwrap()) {
-        all.acknowledged = all.acknowledged.max(new.acknowledged);
-        all.flushed = all.flushed.max(new.flushed);
-    }
+    said.copy_from_slice(&reader.join().unwrap());
 }
 
 /// Opens and verifies in a process of its own; see `verified` in failpoints.rs for why.
@@ -72,7 +91,7 @@ fn open(dir: &Path, threads: usize, close: bool, context: &str) -> Vec<i64> {
     state.split(' ').map(|n| n.parse().unwrap()).collect()
 }
 
-fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
+fn kill_often(durability: &'static str, threads: usize, kills: u32, seed: u64) -> i64 {
     let _print = PrintSeed(seed);
     let mut rng = Rng::new(seed);
     let dir = tempfile::tempdir().unwrap();
@@ -80,15 +99,20 @@ fn kill_often(durability: &str, threads: usize, kills: u32, seed: u64) -> i64 {
     let mut said = vec![Said::default(); threads];
     for round in 0..kills {
         let child = start(&path, threads, durability, rng.number());
-        let most = if rng.one_in(4) { 8_000 } else { 400_000 };
-        let wait = if rng.one_in(8) { 0 } else { rng.below(most) };
-        if wait == 0 {
+        // While it opens, soon after, and in the midst of its work: five times of eight.
+        let (transactions, most) = match seed.wrapping_add(round.into()) % 8 {
+            3 => (0, 0),
+            5 | 7 => (0, 8_000),
+            _ => (2, 400_000),
+        };
+        let after = Duration::from_micros(rng.below(most));
+        if after.is_zero() {
             std::thread::sleep(Duration::from_micros(rng.below(9_000)));
         }
-        run_and_kill(child, threads, Duration::from_micros(wait), &mut said);
+        run_and_kill(child, durability, Kill { transactions, after }, &mut said);
         let found = open(&path, threads, rng.one_in(6), &format!("round {round}"));
         for (t, (said, n)) in said.iter_mut().zip(&found).enumerate() {
-            let least = if durability == "full" { said.acknowledged } else { said.flushed };
+            let least = said.durable(durability);
             // One more may have been committed and not yet said.
             assert!(
                 (least..=said.acknowledged + 1).contains(n),

@@ -131,9 +131,9 @@ const TOO_LONG: Duration = Duration::from_millis(300);
 
 /// A subject that holds the graph of a seed and plans by these rules.
 fn planned(seed: u64, create: &str, planning: Planning) -> Result<PanicsFail<Telar>, String> {
-    let mut telar = telar(seed, |telar| telar.planned(planning, TOO_LONG))?;
+    let mut telar = telar(seed, |telar| telar)?;
     telar.run(create, &Entries::new()).map_err(|e| e.to_string())?;
-    Ok(telar)
+    Ok(PanicsFail(telar.0.planned(planning, TOO_LONG)))
 }
 
 /// Plans by all rules and by none, on one graph; how many queries had rows, and were given up.

@@ -3,15 +3,18 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use common::StopAtEnd;
 use proptest::prelude::*;
 use telar_engine::{
-    BulkOptions, BulkReport, Column, ConstraintKind, ConstraintSpec, EdgeTypeOptions, Engine,
-    Error, IndexTarget, Settings,
+    BulkOptions, BulkReport, BulkStep, Column, ConstraintKind, ConstraintSpec, EdgeTypeOptions,
+    Engine, Error, IndexTarget, Settings,
 };
 use telar_graph::{Counts, Direction, Value, VertexId, View};
 
@@ -348,7 +351,8 @@ fn a_dropped_load_and_a_failed_one_leave_nothing() {
 
 #[test]
 fn open_transactions_are_refused_and_new_ones_wait() {
-    let db = Engine::in_memory(settings()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let db = Engine::open(dir.path(), settings()).unwrap();
     let mut model = Model::default();
     write_some(&db, &mut model, 1);
     let label = db.label("A").unwrap();
@@ -361,7 +365,6 @@ fn open_transactions_are_refused_and_new_ones_wait() {
             while !loading.load(Ordering::SeqCst) {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            std::thread::sleep(Duration::from_millis(50));
             let refused = txn.commit().unwrap_err();
             assert!(refused.is_retryable(), "{refused}");
             // Waits for the load, then goes through.
@@ -373,8 +376,12 @@ fn open_transactions_are_refused_and_new_ones_wait() {
         let mut load = db.bulk_load(BulkOptions::default()).unwrap();
         let name = load.label("L").unwrap();
         load.add_vertices(&[name], 10, &[]).unwrap();
-        loading.store(true, Ordering::SeqCst);
-        let report = load.finish(&|_, _, _| {}).unwrap();
+        // Nobody commits any more from when it stores.
+        let progress = |step, _, _| {
+            loading.fetch_or(step == BulkStep::Storing, Ordering::SeqCst);
+        };
+        let report = load.finish(&progress).unwrap();
+        assert!(loading.load(Ordering::SeqCst), "it stores");
         let vertex = other.join().unwrap();
         assert!(report.ts > telar_graph::CommitTs::ZERO);
         let reader = db.reader().unwrap();
@@ -418,6 +425,7 @@ fn loads_beside_writers_and_readers_lose_nothing() {
                 assert_eq!(in_loads % 500, 0, "part of a load is seen");
             }
         });
+        let stopped = StopAtEnd(&stop);
         for _ in 0..10 {
             let mut load = db.bulk_load(BulkOptions::default()).unwrap();
             let l = load.label("L").unwrap();
@@ -432,7 +440,7 @@ fn loads_beside_writers_and_readers_lose_nothing() {
             load.add_edges(ty, ends, vec![(weight, weights)]).unwrap();
             load.finish(&|_, _, _| {}).unwrap();
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(stopped);
         reader.join().unwrap();
         writer.join().unwrap()
     });

@@ -459,12 +459,12 @@ fn readers_see_whole_commits_while_the_log_is_applied() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
+        let _stop = common::StopAtEnd(&done);
         while writers.iter().any(|writer| !writer.is_finished()) {
             log.apply_to(&follower, usize::MAX);
         }
         writers.into_iter().for_each(|writer| writer.join().unwrap());
         log.apply_to(&follower, usize::MAX);
-        done.store(true, Ordering::Relaxed);
     });
     assert_eq!(follower.published(), leader.published());
 }

@@ -14,7 +14,7 @@ use telar_engine::{Engine, Error, IndexSpec, IndexTarget, Retention, Settings, S
 use telar_graph::{CommitTs, IndexRange, Value, VertexId};
 
 use common::plain::{Model, Names, Step, apply, check_snapshot, step};
-use common::{cases, no_background};
+use common::{StopAtEnd, cases, no_background};
 
 /// What happens between two transactions.
 #[derive(Debug, Clone)]
@@ -316,10 +316,10 @@ fn history_begins_beside_writers() {
                     }
                 });
             }
+            let _stop = StopAtEnd(&ends);
             thread::sleep(Duration::from_millis(2 + round % 5));
             db.keep_history(Retention::commits(1 << 40)).unwrap();
             thread::sleep(Duration::from_millis(10));
-            ends.store(true, Ordering::Relaxed);
         });
         db.settle();
         let (oldest, newest) = db.retained().unwrap();

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Retention, Settings, Snapshot};
 use telar_graph::{CommitTs, Direction, EdgeId, EdgeTypeId, PropertyKeyId, Topology, Value};
 
-use common::{Random, no_background, v, with_vertices};
+use common::{Random, StopAtEnd, no_background, v, with_vertices};
 
 const VERTICES: u64 = 6000;
 
@@ -154,14 +154,6 @@ fn long_lists_across_restarts() {
 }
 
 /// Stops the writers when dropped.
-struct Stops<'a>(&'a AtomicBool);
-
-impl Drop for Stops<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// Amounts are moved between vertices, and each move leaves an edge: at every timestamp the sum is
 /// zero and there are as many edges as moves.
 #[test]
@@ -212,7 +204,7 @@ fn readers_of_the_past_beside_writers_and_settling() {
                 let end = Instant::now() + Duration::from_secs(seconds);
                 let mut looks = 0;
                 // Also if a look fails, or the writers would go on for ever.
-                let _stops = Stops(stop);
+                let _stops = StopAtEnd(stop);
                 while Instant::now() < end || looks < 3 {
                     let (oldest, newest) = db.retained().unwrap();
                     let ts = oldest.get() + random.below(newest.get() - oldest.get() + 1);

@@ -2,10 +2,13 @@
 #![cfg(not(feature = "shuttle"))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod common;
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
+use common::StopAtEnd;
 use telar_engine::{
     Change, ConstraintKind, ConstraintSpec, Engine, Error, ErrorKind, IndexSpec, IndexState,
     IndexTarget, Object, Retention, Settings,
@@ -171,14 +174,6 @@ fn change_that_depends_on_what_is_no_longer_there_is_a_conflict() {
 }
 
 /// Lets writers end, also if the test fails.
-struct Stop<'a>(&'a AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// A writer breaks every other time what is being made: then nothing of it is there, and else all.
 #[test]
 fn all_or_nothing_beside_writers() {
@@ -201,7 +196,7 @@ fn all_or_nothing_beside_writers() {
                 std::thread::sleep(Duration::from_micros(50));
             }
         });
-        let _stop = Stop(stop);
+        let _stop = StopAtEnd(stop);
         let (mut made, mut failed) = (0, 0);
         for round in 0..60 {
             breaks.store(round % 2 == 0, Ordering::Relaxed);

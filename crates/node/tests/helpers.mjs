@@ -1,13 +1,25 @@
 // Helpers that tests share.
 
+import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 /** A statement that ends only when it is told to. */
 export const LONG = 'UNWIND range(1, 1000000000000) AS n RETURN sum(n)';
+
+/** Waits until `LONG` runs. */
+export async function runsLong(db) {
+  const until = performance.now() + 60_000;
+  const shown = 'SHOW TRANSACTIONS YIELD currentQuery AS q RETURN q';
+  while (!(await db.query(shown)).values().includes(LONG)) {
+    assert.ok(performance.now() < until, 'the statement does not run');
+    await sleep(5);
+  }
+}
 
 /** Folder of the tests, beside which the package is installed. */
 export const HERE = path.dirname(fileURLToPath(import.meta.url));

@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import test from 'node:test';
 import telar from 'telar';
-import { LONG, folder } from './helpers.mjs';
+import { LONG, folder, runsLong } from './helpers.mjs';
 
 const count = (db) => db.querySync('MATCH (n) RETURN count(n)').value();
 
@@ -53,11 +53,15 @@ test('statements that are not awaited run in their order', async () => {
 
 test('a statement at a time: a busy transaction refuses synchronous ones', async () => {
   const db = await telar.open();
-  const tx = db.begin({ timeout: 300 });
-  const long = assert.rejects(tx.query(LONG), telar.TimeLimitError);
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await assert.rejects(db.begin({ timeout: 50 }).query(LONG), telar.TimeLimitError);
+  const tx = db.begin();
+  const controller = new AbortController();
+  const { signal } = controller;
+  const long = assert.rejects(tx.query(LONG, null, { signal }), { name: 'AbortError' });
+  await runsLong(db);
   assert.throws(() => tx.querySync('RETURN 1'), /a statement runs in this transaction/);
   assert.throws(() => tx.rollbackSync(), /a statement runs in this transaction/);
+  controller.abort();
   await long;
   await tx.rollback();
 });

@@ -12,8 +12,7 @@ import time
 
 import pytest
 import telar
-
-LONG = "UNWIND range(1, 1000000000000) AS n RETURN sum(n)"
+from waits import LONG, in_time, interrupt, interrupted, once_running, until
 
 
 class Worker:
@@ -52,6 +51,14 @@ for line in sys.stdin:
     def ask(self, line):
         self.send(line)
         return self.receive()
+
+    def stop(self):
+        """Stops it, and waits until it has."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
+
+    def go_on(self):
+        self.process.send_signal(signal.SIGCONT)
 
     def kill(self):
         self.process.kill()
@@ -175,43 +182,32 @@ def test_a_guest_that_is_killed_holds_up_nobody(folder, worker):
     second.kill()
     began = time.monotonic()
     assert first.ask("db.query('MATCH (a:A) SET a.n = a.n + 2 RETURN a.n').value()") == "2"
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     third = worker()
     third.send(f"db.query('{LONG}')")
-    time.sleep(0.3)
-    third.kill()
     shown = "[q for q in db.query('SHOW TRANSACTIONS YIELD currentQuery AS q').values('q') if '000000' in q]"
-    until = time.monotonic() + 20
-    while first.ask(shown) != "[]":
-        assert time.monotonic() < until, "what it ran still runs"
-        time.sleep(0.05)
+    until(lambda: first.ask(shown) != "[]")
+    third.kill()
+    until(lambda: first.ask(shown) == "[]")
 
 
 def test_ctrl_c_ends_a_statement_of_a_guest(folder, worker):
     worker()
     with telar.open(folder) as db:
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
-        began = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), once_running(db, interrupt):
             db.query(LONG)
-        timer.join()
-        assert time.monotonic() - began < 5
         assert db.query("RETURN 1").value() == 1
 
 
 def test_ctrl_c_comes_through_when_the_owner_hangs(folder, worker):
     first = worker()
     with telar.open(folder) as db:
-        first.process.send_signal(signal.SIGSTOP)
-        timer = threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT))
-        timer.start()
+        first.stop()
         began = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt), interrupted():
             db.query("RETURN 1")
-        timer.join()
         assert time.monotonic() - began < 30
-        first.process.send_signal(signal.SIGCONT)
+        first.go_on()
         assert db.query("RETURN 1").value() == 1
         assert not db.is_owner
 
@@ -266,9 +262,9 @@ db = telar.open(sys.argv[1])
 db.query("CREATE (:A)")
 if os.fork() == 0:
     print("child", os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(600)
     os._exit(0)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -282,11 +278,9 @@ def test_a_child_that_outlives_its_parent_does_not_keep_the_folder(folder):
     try:
         parent.kill()
         parent.wait()
-        began = time.monotonic()
-        with telar.open(folder) as db:
+        with in_time(60, lambda: telar.open(folder)) as db:
             assert db.is_owner
             assert db.query("MATCH (a:A) RETURN count(a)").value() == 1
-        assert time.monotonic() - began < 10
     finally:
         os.kill(child, signal.SIGKILL)
 

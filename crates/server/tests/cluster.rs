@@ -78,21 +78,48 @@ fn transfer(folder: &Path, to: &str, chosen: &[&str]) -> (bool, String) {
     (output.status.success(), said(&output))
 }
 
-/// As [`transfer`], until it succeeds: a node may not have its copy yet.
+/// Waits until a transfer succeeds, or is refused, and says all of `wanted`. Before it is tried
+/// again, `restore` brings back who led: a node may not have its copy yet, and one whose disk
+/// stalls for some seconds seems silent, or loses what it leads.
 #[track_caller]
-fn transferred(folder: &Path, to: &str, chosen: &[&str]) -> String {
-    eventually("a transfer", || match transfer(folder, to, chosen) {
-        (true, said) => Ok(said),
-        (false, said) => Err(said),
-    })
+fn transfers(
+    folder: &Path,
+    (to, chosen): (&str, &[&str]),
+    (succeeds, wanted): (bool, &[&str]),
+    restore: impl Fn(),
+) {
+    eventually("a transfer", || {
+        let (done, said) = transfer(folder, to, chosen);
+        if done == succeeds && wanted.iter().all(|part| said.contains(*part)) {
+            return Ok(());
+        }
+        restore();
+        Err(format!("{to} {chosen:?}: {said}"))
+    });
 }
+
+/// A statement that only a leader runs.
+const MAKE: &str = "CREATE (:Thing) RETURN 'made' AS done";
 
 /// Waits until a node commits to a database.
 #[track_caller]
 fn commits(node: &Node, database: &str) {
     eventually("a commit", || {
-        let said = node.run(database, "CREATE (:Thing) RETURN 'made' AS done");
+        let said = node.run(database, MAKE);
         if said.contains("made") { Ok(()) } else { Err(said) }
+    });
+}
+
+/// The same for a node that was made leader. If another one leads by now, it hands over once more.
+#[track_caller]
+fn leads(folder: &Path, node: &Node, database: &str) {
+    eventually("a commit of the new leader", || {
+        let said = node.run(database, MAKE);
+        if said.contains("made") {
+            return Ok(());
+        }
+        let (_, moved) = transfer(folder, node.name, &["--database", database]);
+        Err(said + &moved)
     });
 }
 
@@ -112,42 +139,47 @@ fn an_operator_chooses_who_leads() {
         if found.iter().any(|said| said.contains("made")) { Ok(()) } else { Err(found.concat()) }
     });
     let all = ["telar", "shop"];
+    let to_a = || _ = transfer(path, "a", &["--from", "b"]);
+    let to_b = || all.iter().for_each(|name| _ = transfer(path, "b", &["--database", name]));
 
     // One database, then all of a node; `telar` first, so that one of the two may be there already.
-    let said = transferred(path, "b", &["--database", "telar"]);
-    assert!(said.contains("b leads telar, as a did"), "{said}");
-    commits(&b, "telar");
+    let telar: (&str, &[&str]) = ("b", &["--database", "telar"]);
+    transfers(path, telar, (true, &["b leads telar, as a did"]), to_a);
+    leads(path, &b, "telar");
     eventually("the refusal of a", || {
-        let said = a.run("telar", "CREATE (:Thing)");
-        if said.contains("the node 'b' at") { Ok(()) } else { Err(said) }
+        let said = a.run("telar", MAKE);
+        if said.contains("the node 'b' at") {
+            return Ok(());
+        }
+        if said.contains("made") {
+            to_b();
+        }
+        Err(said)
     });
-    let said = transferred(path, "b", &["--database", "telar"]);
-    assert!(said.contains("b leads telar already"), "{said}");
-    transferred(path, "b", &["--database", "shop"]);
-    let said = transferred(path, "a", &["--from", "b"]);
-    assert!(all.iter().all(|name| said.contains(&format!("a leads {name}, as b did"))), "{said}");
-    all.iter().for_each(|name| commits(&a, name));
+    transfers(path, telar, (true, &["b leads telar already"]), || {});
+    to_b();
+    let both = all.map(|name| format!("a leads {name}, as b did"));
+    transfers(path, ("a", &["--from", "b"]), (true, &both.each_ref().map(|text| &**text)), to_b);
+    all.iter().for_each(|name| leads(path, &a, name));
 
     // What cannot be is refused, and nothing changes.
     let refused = |to: &str, chosen: &[&str], wanted: &str| {
-        let (done, said) = transfer(path, to, chosen);
-        assert!(!done && said.contains(wanted), "{to} {chosen:?}: {said}");
+        transfers(path, (to, chosen), (false, &[wanted]), to_a);
     };
     refused("x", &["--from", "a"], "the cluster 'telar' has no node 'x', but a, b, c");
     refused("b", &["--from", "x"], "the cluster 'telar' has no node 'x', but a, b, c");
     refused("b", &["--database", "x"], "there is no database 'x', but shop, telar");
-    refused("a", &["--from", "b"], "the node 'b' leads no database");
     refused("a", &["--from", "a"], "'a' cannot hand over to itself");
     refused("c", &["--from", "a"], "the node 'c' is a replica (cluster.role): it never leads");
     refused("b", &["--from", "a", "--name", "x"], "there is no cluster 'x' in this store");
     refused("b", &[], "required");
     refused("b", &["--from", "a", "--database", "telar"], "cannot be used with");
+    refused("a", &["--from", "b"], "the node 'b' leads no database");
     b.signal("-STOP");
     // Seen as silent by who looks now, and for some seconds not by the leader.
     refused("b", &["--from", "a"], "the node 'b' is silent: start it first");
     b.signal("-CONT");
     all.iter().for_each(|name| commits(&a, name));
-    assert_eq!(a.name, "a");
     drop(c);
     drop((a, b));
 }
@@ -155,26 +187,42 @@ fn an_operator_chooses_who_leads() {
 #[test]
 fn tools_at_a_node_that_follows_read_and_say_who_leads() {
     let folder = tempfile::tempdir().unwrap();
-    let a = Node::start(folder.path(), "a", "voter");
+    let path = folder.path();
+    let a = Node::start(path, "a", "voter");
     commits(&a, "telar");
-    let b = Node::start(folder.path(), "b", "voter");
+    let b = Node::start(path, "b", "voter");
     let query = |node: &Node, tool: &str, text: &str| {
         tool::call(&node.http, tool, json!({ "query": text }))
     };
-    let count = "MATCH (t:Thing) RETURN 'things ' + toString(count(t))";
-    eventually("the copy of b", || {
-        let said = query(&b, "read_query", count);
-        if said.contains("things 1") { Ok(()) } else { Err(said) }
-    });
-    let refused = query(&b, "write_query", "CREATE (:Thing)");
-    assert!(refused.contains("Neo.ClientError.Cluster.NotALeader"), "{refused}");
-    assert!(refused.contains("the node 'a' at"), "{refused}");
-    let written = query(&a, "write_query", "CREATE (:Thing)");
-    assert!(written.contains("nodes_created"), "{written}");
-    eventually("the commit at b", || {
-        let said = query(&b, "read_query", count);
-        if said.contains("things 2") { Ok(()) } else { Err(said) }
-    });
+    let things = |node: &Node| -> Result<u64, String> {
+        let count = "MATCH (t:Thing) RETURN 'things ' + toString(count(t)) AS found";
+        let said = query(node, "read_query", count);
+        let found = said.split("things ").nth(1).unwrap_or_default();
+        let digits: String = found.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().map_err(|_| said)
+    };
+    // Waits for an answer to a write. If the disk of a stalls, b may lead: it hands back.
+    let writes = |node: &Node, wanted: &[&str]| {
+        eventually("an answer to a write", || {
+            let said = query(node, "write_query", "CREATE (:Thing)");
+            if wanted.iter().all(|part| said.contains(*part)) {
+                return Ok(());
+            }
+            let (_, moved) = transfer(path, "a", &["--database", "telar"]);
+            Err(said + &moved)
+        });
+    };
+    let at_least = |wanted: u64| {
+        eventually("commits at b", || match things(&b)? {
+            found if found >= wanted => Ok(()),
+            found => Err(format!("{found} of {wanted}")),
+        });
+    };
+    at_least(1);
+    writes(&b, &["Neo.ClientError.Cluster.NotALeader", "the node 'a' at"]);
+    let before = eventually("what is there", || things(&a));
+    writes(&a, &["nodes_created"]);
+    at_least(before + 1);
     // Tools of several statements, one of which is a command, read there, too.
     let schema = tool::call(&b.http, "schema", json!({}));
     assert!(schema.contains("Thing"), "{schema}");

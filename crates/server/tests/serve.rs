@@ -1,6 +1,7 @@
 //! `telar serve` and `telar config` as operators meet them: flags, files, signals, logs.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -228,18 +229,24 @@ fn connections_are_as_many_as_there_are_files_for() {
     // 128 but for 64, shared out as 1,000, 500, 1,000 and 500.
     let text = wait_for(&log, "fewer connections than are set");
     assert!(text.contains("bolt.connections=21") && text.contains("http.newcomers=10"), "{text}");
-    let silent: Vec<_> = (0..200)
-        .map(|number| TcpStream::connect([&server.bolt, &server.http][number % 2]).unwrap())
-        .collect();
-    // 21 clients, of whom 10 may be about to log in at a time.
+    // 21 clients, of whom 10 may be about to log in at a time: the next one evicts the oldest.
+    let connect = |newest: &mut VecDeque<TcpStream>| {
+        newest.push_back(TcpStream::connect(&server.http).unwrap());
+        if newest.len() > 10 {
+            assert!(has_ended(&mut newest.pop_front().unwrap()));
+        }
+    };
+    let (mut silent, mut newest) = (Vec::new(), VecDeque::new());
+    for _ in 0..100 {
+        silent.push(TcpStream::connect(&server.bolt).unwrap());
+        connect(&mut newest);
+    }
     let mut clients = Vec::new();
     for _ in 0..2 {
-        let mut all: Vec<_> = (0..30).map(|_| TcpStream::connect(&server.http).unwrap()).collect();
-        let mut newest = all.split_off(20);
-        assert!(all.iter_mut().all(|old| matches!(old.read(&mut [0]), Ok(0) | Err(_))));
+        (0..30).for_each(|_| connect(&mut newest));
         let statuses: Vec<_> = newest.iter_mut().map(ask_on).collect();
         assert_eq!(statuses, [Some(202); 10]);
-        clients.append(&mut newest);
+        clients.extend(newest.drain(..));
     }
     let mut late = [(); 2].map(|()| TcpStream::connect(&server.http).unwrap());
     assert_eq!(late.each_mut().map(ask_on), [Some(202), Some(429)]);
@@ -247,6 +254,15 @@ fn connections_are_as_many_as_there_are_files_for() {
     drop(silent);
     let text = fs::read_to_string(&log).unwrap();
     assert!(!text.contains("connections are refused"), "{text}");
+}
+
+/// Waits until the server has closed a connection; false if it sends something, or nothing at all.
+fn has_ended(stream: &mut TcpStream) -> bool {
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    match stream.read(&mut [0]) {
+        Ok(read) => read == 0,
+        Err(error) => error.kind() == std::io::ErrorKind::ConnectionReset,
+    }
 }
 
 #[test]
@@ -285,8 +301,15 @@ fn who_comes_when_there_are_no_files_is_refused_at_once() {
         assert_eq!(ask_on(&mut client), Some(202));
     }
     limit(before.current);
-    let metrics = server.ask("GET /metrics", "");
-    assert!(!metrics.contains("telar_connections_refused_total{protocol=\"Bolt\"} 0"), "{metrics}");
+    let begun = Instant::now();
+    loop {
+        let metrics = server.ask("GET /metrics", "");
+        if !metrics.contains("telar_connections_refused_total{protocol=\"Bolt\"} 0") {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{metrics}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
     assert!(server.run("RETURN 1").starts_with("HTTP/1.1 202"));
 }
 

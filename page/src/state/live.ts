@@ -26,12 +26,13 @@ effect(() => {
 async function follow (signal: AbortSignal): Promise<void> {
   const asking = api.value
   let timer: ReturnType<typeof setTimeout> | undefined
+  let look: AbortController | undefined
   const soon = () => {
     timer ??= setTimeout(() => {
       timer = undefined
       // What runs may have begun before the commit.
       if (isRunning.value) soon()
-      else void rerun()
+      else void rerun(look = new AbortController())
     }, PAUSE_MS)
   }
   try {
@@ -54,7 +55,10 @@ async function follow (signal: AbortSignal): Promise<void> {
     noteError(error)
     problem.value = (error as Error).message
   } finally {
-    if (signal.aborted) clearTimeout(timer)
+    if (signal.aborted) {
+      clearTimeout(timer)
+      look?.abort()
+    }
   }
   isLive.value = false
 }

@@ -137,6 +137,8 @@ export async function run (text: string, options: { offset?: number, prefix?: 'E
     if (aborting === abort) {
       aborting = undefined
       isRunning.value = false
+      // The slider was moved meanwhile.
+      if (asOf.value !== moment) void rerun()
     }
   }
 }
@@ -184,13 +186,12 @@ async function runOne (
 let rerunning: AbortController | undefined
 
 // Runs again what is shown, if it only reads, and puts the new answer in the place of the old one when it
-// is complete, so that one sees what has changed.
-export async function rerun (): Promise<void> {
+// is complete, so that one sees what has changed. `abort` gives it up.
+export async function rerun (abort = new AbortController()): Promise<void> {
   const at = shown.value
   const old = results.value[at]
   if (old?.kind !== 'r' || isRunning.value) return
   rerunning?.abort()
-  const abort = new AbortController()
   rerunning = abort
   const { text, offset, limit, kind } = old
   const fresh = newResult({ text, offset, limit, kind, asOf: asOf.value })

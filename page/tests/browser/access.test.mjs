@@ -69,6 +69,7 @@ test('a walk without a mouse', async () => {
   await open(here)
   const { page } = here
   // The editor has the focus at first.
+  await page.locator('.cm-editor.cm-focused').waitFor()
   await page.keyboard.type('UNWIND range(1, 3) AS i RETURN i')
   await page.keyboard.press('Escape')
   await page.keyboard.press('Control+Enter')

@@ -1,6 +1,7 @@
 //! What must hold in every snapshot, while threads work against each other.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use telar_engine::{EdgeTypeOptions, Engine, Error, Isolation, Settings, Snapshot};
 use telar_graph::{Direction, EdgeTypeId, PropertyKeyId, Value, VertexId};
@@ -15,6 +16,14 @@ fn database() -> Engine {
 
 fn scale(n: u64) -> u64 {
     if telar_tests::long() { 20 * n } else { n }
+}
+
+/// Steps of a writer: `n` of them, and more until there were enough `looks` of a reader that the
+/// system lets wait, for a minute at most.
+fn steps(n: u64, looks: &AtomicU64, enough: u64) -> impl Iterator<Item = u64> {
+    let (n, end) = (scale(n), Instant::now() + Duration::from_secs(60));
+    let waits = move || looks.load(Ordering::Relaxed) <= enough && Instant::now() < end;
+    (0..).take_while(move |step| *step < n || waits())
 }
 
 const ACCOUNTS: u64 = 12;
@@ -43,10 +52,10 @@ fn transfers(isolation: Isolation, seed: u64) {
     std::thread::scope(|scope| {
         let writers: Vec<_> = (0..2u64)
             .map(|t| {
-                let (db, accounts, done) = (&db, &accounts, &done);
+                let (db, accounts, done, looks) = (&db, &accounts, &done, &looks);
                 scope.spawn(move || {
                     let mut rng = Rng::new(seed + t);
-                    for _ in 0..scale(30_000) {
+                    for _ in steps(30_000, looks, 10) {
                         let from = accounts[rng.below(ACCOUNTS) as usize];
                         let to = accounts[rng.below(ACCOUNTS) as usize];
                         let mut txn = db.begin_with(isolation).unwrap();
@@ -99,10 +108,16 @@ fn sum_of_balances_is_the_same_in_every_snapshot() {
 }
 
 /// Creates and deletes vertices and edges at random; conflicts and missing ends are fine.
-fn churn(db: &Engine, types: [EdgeTypeId; 3], time: PropertyKeyId, seed: u64) -> u64 {
+fn churn(
+    db: &Engine,
+    types: [EdgeTypeId; 3],
+    time: PropertyKeyId,
+    looks: &AtomicU64,
+    seed: u64,
+) -> u64 {
     let mut rng = Rng::new(seed);
     let mut done = 0;
-    for _ in 0..scale(3000) {
+    for _ in steps(3000, looks, 3) {
         let isolation = match rng.one_in(3) {
             true => Isolation::Serializable,
             false => Isolation::Snapshot,
@@ -164,27 +179,25 @@ fn no_edge_dangles_and_lists_mirror_each_other_in_every_snapshot() {
         txn.create_vertex(&[]).unwrap();
     }
     txn.commit().unwrap();
-    let stop = AtomicBool::new(false);
-    let (committed, looks) = std::thread::scope(|scope| {
+    let (stop, looks) = (AtomicBool::new(false), AtomicU64::new(0));
+    let committed: u64 = std::thread::scope(|scope| {
         let writers: Vec<_> = (0..3u64)
             .map(|t| {
-                let db = &db;
-                scope.spawn(move || churn(db, types, time, seed + t))
+                let (db, looks) = (&db, &looks);
+                scope.spawn(move || churn(db, types, time, looks, seed + t))
             })
             .collect();
-        let reader = scope.spawn(|| {
-            let mut looks = 0u64;
+        scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
-                Dump::of(&db).unwrap_or_else(|e| panic!("look {looks}: {e}"));
-                looks += 1;
+                Dump::of(&db).unwrap_or_else(|e| panic!("look {looks:?}: {e}"));
+                looks.fetch_add(1, Ordering::Relaxed);
             }
-            looks
         });
         let ended: Vec<_> = writers.into_iter().map(|w| w.join()).collect();
         stop.store(true, Ordering::Relaxed);
-        let committed: u64 = ended.into_iter().map(|e| e.unwrap()).sum();
-        (committed, reader.join().unwrap())
+        ended.into_iter().map(|e| e.unwrap()).sum()
     });
+    let looks = looks.into_inner();
     let before = Dump::of(&db).unwrap();
     db.settle();
     assert_eq!(Dump::of(&db).unwrap(), before, "settling changes nothing");

@@ -30,8 +30,13 @@ impl Driver {
     /// Starts the threads; they end when the core is stopped.
     pub(super) fn start(core: &Arc<Core>, copy: &Arc<Copy>) -> std::io::Result<Self> {
         let (of_lease, of_log, copy) = (Arc::clone(core), Arc::clone(core), Arc::clone(copy));
-        let lease =
-            move || go_on(&of_lease, |core| core.lease_work(), |state| state.lease.is_empty());
+        let lease = move || {
+            go_on(&of_lease, |core| core.lease_work(), |state| state.lease.is_empty());
+            // What gives the lease up may still wait: others would wait for it to lapse.
+            if of_lease.state().election.may_hold_lease() {
+                of_lease.lease_work();
+            }
+        };
         let log = move || go_on(&of_log, |core| copy.log_work(core), |state| state.log.is_empty());
         let mut driver = Self { threads: Vec::new() };
         let named = |name: &str| thread::Builder::new().name(name.into());

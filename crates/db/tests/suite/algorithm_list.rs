@@ -4,7 +4,7 @@
 use crate::algorithm_cases;
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use algorithm_cases::{CASES, Case, GRAPH};
 use telar_db::query::{ErrorKind, Limits, QueryError};
@@ -329,9 +329,8 @@ fn bad_settings_are_refused_or_work_and_nothing_panics() {
     ];
     let fixture = Fixture::new();
     // Instead of running for ever, a call would fail with an error of another kind.
-    let deadline = Some(Instant::now() + Duration::from_secs(120));
-    let limits = Limits { memory: Some(64 << 20), deadline, ..Limits::default() };
-    let session = fixture.session().with_limits(limits);
+    let limits = Limits { memory: Some(64 << 20), ..Limits::default() };
+    let session = fixture.session().with_limits(limits).with_timeout(Duration::from_secs(120));
     let mut wrong = Vec::new();
     for case in CASES {
         for name in settings(&fixture, &session, case.name) {

@@ -549,10 +549,10 @@ fn readers_and_writers_beside_each_other_get_what_is_right_at_some_commit() {
                 });
             }
         }
+        let _stop = crate::common::StopAtEnd(done);
         for _ in 0..150 {
             rows(&session, "CREATE (:P)-[:K]->(:P)");
         }
-        done.store(true, Ordering::Relaxed);
     });
     assert_eq!(rows(&session, "CALL algo.live.stream('ranks')").len(), 301);
 }

@@ -164,7 +164,8 @@ fn beside_writers(db: &Database, checkpoints: bool) {
             let session = Session::with_runtime(db, Arc::clone(runtime));
             let invariants = invariants();
             let (begun, mut rounds) = (Instant::now(), 0);
-            while rounds < 3 || begun.elapsed() < Duration::from_secs(2) {
+            let none = || committed.load(Ordering::Relaxed) == 0;
+            while rounds < 3 || begun.elapsed() < Duration::from_secs(2) || none() {
                 for (text, wanted) in &invariants {
                     let found = session.run(text, &[]);
                     let rows = found.unwrap_or_else(|error| panic!("{text}: {error}")).rows;
@@ -179,7 +180,6 @@ fn beside_writers(db: &Database, checkpoints: bool) {
         stop.store(true, Ordering::Relaxed);
         checked.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
-    assert!(committed.load(Ordering::Relaxed) > 0);
 }
 
 #[test]

@@ -188,7 +188,12 @@ fn limits_end_queries_that_take_too_long_or_too_much() {
     for _ in 0..2 {
         assert_eq!(session.run(endless, &[]).unwrap_err().kind, ErrorKind::TimedOut);
     }
-    assert_eq!(one(&session, "RETURN 1"), Value::Int(1));
+    // Each has its own time: what is short is in time, unless the machine does something else.
+    let short = (0..100).find_map(|_| {
+        let done = session.run("RETURN 1", &[]);
+        done.inspect_err(|error| assert_eq!(error.kind, ErrorKind::TimedOut, "{error}")).ok()
+    });
+    assert_eq!(short.expect("a statement that was in time").rows, [[Value::Int(1)]]);
     let mut transaction = session.begin().unwrap();
     let ended = transaction.run(endless, &ValueMap::new()).unwrap_err();
     assert_eq!(ended.kind, ErrorKind::TimedOut);

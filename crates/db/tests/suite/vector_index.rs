@@ -495,6 +495,7 @@ fn searches_and_writers_beside_each_other() {
                 assert_eq!(found.rows, [[Value::from(true)]]);
             }
         });
+        let _stop = common::StopAtEnd(done);
         let mut random = Random(4);
         for _ in 0..4 {
             let session = Session::new(db);
@@ -502,6 +503,5 @@ fn searches_and_writers_beside_each_other() {
             // What is added between the two searches makes them differ a little.
             assert!(found >= 0.9, "{found}");
         }
-        done.store(true, Ordering::Relaxed);
     });
 }

@@ -38,11 +38,12 @@ impl Timeline {
         }
     }
 
-    /// Time since the first commit after `ts` was seen; zero if there is none.
-    pub(crate) fn age(&self, ts: u64) -> Duration {
+    /// Time from when the first commit after `ts` was seen until `now`; zero if there is none.
+    pub(crate) fn age(&self, ts: u64, now: Instant) -> Duration {
         let samples = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let later = samples.partition_point(|(_, published)| *published <= ts);
-        samples.get(later).map_or(Duration::ZERO, |(seen, _)| seen.elapsed())
+        let seen = samples.get(later);
+        seen.map_or(Duration::ZERO, |(seen, _)| now.saturating_duration_since(*seen))
     }
 }
 
@@ -54,13 +55,15 @@ mod tests {
     fn age_is_the_time_since_the_first_later_commit() {
         let timeline = Timeline::new();
         timeline.note(5);
-        assert_eq!(timeline.age(5), Duration::ZERO, "nothing is newer");
-        assert_eq!(timeline.age(9), Duration::ZERO);
+        let now = Instant::now();
+        assert_eq!(timeline.age(5, now), Duration::ZERO, "nothing is newer");
+        assert_eq!(timeline.age(9, now), Duration::ZERO);
         std::thread::sleep(Duration::from_millis(20));
         timeline.note(6);
         timeline.note(6);
-        assert!(timeline.age(4) >= Duration::from_millis(20));
-        assert!(timeline.age(5) < timeline.age(4));
+        let now = Instant::now();
+        assert!(timeline.age(4, now) >= Duration::from_millis(20));
+        assert!(timeline.age(5, now) < timeline.age(4, now));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! Ages come from the timeline (`clock/timeline.rs`).
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use telar_graph::{CommitTs, Direction, EdgeTypeId};
 
@@ -180,6 +180,8 @@ impl Engine {
         let shared = &self.shared;
         let published = shared.clock.published();
         shared.timeline.note(published);
+        let now = Instant::now();
+        let age = |ts: u64| shared.timeline.age(ts, now);
         let watermark = shared.watermark();
         let (readers, oldest) = self.readers();
         let mut settle = SettleState::default();
@@ -195,10 +197,10 @@ impl Engine {
             published: CommitTs::from_raw(published),
             last: CommitTs::from_raw(shared.last_ts().max(published)),
             watermark: CommitTs::from_raw(watermark),
-            watermark_age: shared.timeline.age(watermark),
+            watermark_age: age(watermark),
             readers,
             oldest_reader: oldest,
-            oldest_reader_age: oldest.map_or(Duration::ZERO, |ts| shared.timeline.age(ts.get())),
+            oldest_reader_age: oldest.map_or(Duration::ZERO, |ts| age(ts.get())),
             settle,
             log: log_health(shared),
             checkpoint: checkpoint_health(shared, published),

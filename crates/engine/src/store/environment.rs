@@ -24,7 +24,7 @@ const GENERATIONS_MAX: u32 = 4096;
 /// microseconds, unless the thread that frees its last part waits for a processor.
 const RELEASE_MAX: Duration = Duration::from_secs(10);
 /// The same, to read: another reader of this process may have the store open, and keep it.
-const RELEASE_TO_READ_MAX: Duration = Duration::from_millis(500);
+const RELEASE_TO_READ_MAX: Duration = Duration::from_secs(3);
 /// Time of one wait.
 const STEP: Duration = Duration::from_millis(5);
 

@@ -6,6 +6,7 @@ pub(crate) mod log;
 pub(crate) mod plain;
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::ProptestConfig;
 use telar_engine::{Engine, Settings};
@@ -49,6 +50,15 @@ pub(crate) fn with_vertices(db: &Engine, count: u64) {
 pub(crate) fn cases() -> ProptestConfig {
     let long = std::env::var_os("TELAR_LONG").is_some();
     ProptestConfig { cases: if long { 5000 } else { 96 }, ..ProptestConfig::default() }
+}
+
+/// Sets a flag when it goes, also by a panic: threads of a scope that look at it end then.
+pub(crate) struct StopAtEnd<'s>(pub(crate) &'s AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Pseudo-random numbers (xorshift64) for threads that race.

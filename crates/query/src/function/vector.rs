@@ -186,6 +186,16 @@ impl Ranked {
         self.of(Floats::F64(&numbers))
     }
 
+    /// Brings the vector in a row closer, which will be [compared](Self::score) soon.
+    pub(crate) fn prefetch(&self, column: &Column, row: usize) {
+        if let Column::FloatLists(lists) = column
+            && row < lists.len()
+            && let Some(vector) = lists.get(row)
+        {
+            telar_graph::vector::prefetch(vector);
+        }
+    }
+
     /// The square of the distance of a vector that has this score; of vectors of length 1 where
     /// angles are compared.
     pub(crate) fn distance_squared(&self, score: f64) -> f64 {

@@ -36,6 +36,8 @@ pub(crate) struct Wire {
     shutter: Arc<Shutter>,
     io: OnceLock<Mutex<Io>>,
     activity: Mutex<Activity>,
+    /// True once the server, which stops, has ended reading.
+    drained: AtomicBool,
 }
 
 /// The connection itself.
@@ -67,7 +69,8 @@ enum Activity {
 impl Wire {
     pub(crate) fn new(tcp: &Arc<TcpStream>) -> Self {
         let shutter = Arc::new(Shutter::new(Arc::clone(tcp)));
-        Self { shutter, io: OnceLock::new(), activity: Mutex::default() }
+        let (activity, drained) = (Mutex::default(), AtomicBool::new(false));
+        Self { shutter, io: OnceLock::new(), activity, drained }
     }
 
     /// Now there is something to read from and to write to.
@@ -128,6 +131,8 @@ impl Wire {
         while !input.is_full() && !*ended {
             match socket.read_ready(input.room()) {
                 Ok(None) => break,
+                // A statement that came just before this side has ended reading may end.
+                Ok(Some(0)) if self.is_drained() => break,
                 Ok(Some(0)) => *ended = true,
                 Ok(Some(bytes)) => input.came(bytes),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -144,8 +149,16 @@ impl Wire {
     /// Ends a connection that does nothing.
     pub(crate) fn close_idle(&self) {
         if matches!(&*self.activity.lock(), Activity::Idle) {
+            // ORDERING: sequentially consistent: whoever reads the end that follows sees the flag.
+            self.drained.store(true, Ordering::SeqCst);
             self.shutter.close_reading();
         }
+    }
+
+    /// True if the end of what is read is this side's, and the connection is not closed yet.
+    fn is_drained(&self) -> bool {
+        // ORDERING: as in `close_idle`.
+        self.drained.load(Ordering::SeqCst) && !self.shutter.is_closed()
     }
 
     /// Ends a connection, whatever it does.
@@ -186,5 +199,32 @@ impl Io {
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::net::Encryption;
+
+    #[test]
+    fn a_statement_that_comes_while_the_server_stops_may_end() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let tcp = Arc::new(listener.accept().unwrap().0);
+        let wire = Wire::new(&tcp);
+        let deadline = Instant::now() + Duration::from_secs(60);
+        wire.open(Socket::open(tcp, &Encryption::Off, deadline).unwrap());
+        wire.close_idle();
+        let cancelled: Arc<AtomicBool> = Arc::default();
+        wire.begin(&cancelled);
+        wire.look();
+        assert!(!cancelled.load(Ordering::Relaxed));
+        // Until the time that it was given is over.
+        wire.shutter.close();
+        wire.look();
+        assert!(cancelled.load(Ordering::Relaxed));
     }
 }

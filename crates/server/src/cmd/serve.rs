@@ -194,6 +194,7 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
         },
         ca: config.cluster_ca.clone(),
         latest_reads: config.cluster_follower_reads == FollowerReads::Latest,
+        ..ClusterSettings::default()
     })
 }
 

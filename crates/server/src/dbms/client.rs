@@ -314,9 +314,11 @@ impl Client {
         match self.database(name, &identity, &state) {
             Ok(database) => Ok(Arc::clone(database.name())),
             Err(failure) => {
-                let home = || self.dbms.home(&state, identity.user(&state).ok().flatten());
-                let name = name.map_or_else(home, Arc::from);
-                self.dbms.reopening(&name).ok_or(failure)
+                let name: Arc<str> = match name {
+                    Some(name) => Arc::from(name),
+                    None => self.dbms.home(&state, identity.user(&state)?),
+                };
+                self.dbms.open_or_reopening(&name).ok_or(failure)
             }
         }
     }

@@ -433,12 +433,12 @@ impl Dbms {
         }
     }
 
-    /// Name of a database that this node is opening anew: others may have it.
-    fn reopening(&self, name: &str) -> Option<Arc<str>> {
+    /// Name of a database that this node has open by now, or is opening anew: others may have it.
+    fn open_or_reopening(&self, name: &str) -> Option<Arc<str>> {
         // Without a cluster there is none, and no name to be made lower-case.
         self.cluster.as_ref()?;
         let (name, default) = (name.to_ascii_lowercase(), self.default_name());
-        let live = |live: &Live| matches!(live, Live::Reopening);
+        let live = |live: &Live| matches!(live, Live::Online(_) | Live::Reopening);
         if name == **default || name == ALIAS {
             return live(&self.default.read()).then(|| Arc::clone(default));
         }

@@ -180,7 +180,8 @@ impl Shutter {
         self.is_websocket.load(Ordering::SeqCst)
     }
 
-    fn is_closed(&self) -> bool {
+    /// True once the connection is [closed](Self::close).
+    pub(crate) fn is_closed(&self) -> bool {
         self.closed.load(Ordering::SeqCst)
     }
 }
@@ -669,16 +670,17 @@ mod tests {
         assert_eq!(own.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert!(begun.elapsed() >= limit, "{:?}", begun.elapsed());
 
-        let late = std::thread::spawn(move || {
-            std::thread::sleep(4 * TICK);
-            peer.write_all(&[1]).unwrap();
-            peer
-        });
         own.limit = WaitLimit::default();
         own.timeout = Some(TICK);
         own.tcp.set_read_timeout(own.timeout).unwrap();
-        assert_eq!(own.read(&mut [0]).unwrap(), 1);
+        let read = own.wait(|mut tcp| {
+            let read = tcp.read(&mut [0]);
+            if read.is_err() {
+                peer.write_all(&[1]).unwrap();
+            }
+            read
+        });
+        assert_eq!(read.unwrap(), 1);
         assert_eq!(own.timeout, None, "it waited longer than before");
-        drop(late.join().unwrap());
     }
 }

@@ -22,3 +22,5 @@ mod waits;
 mod web;
 mod websocket;
 mod websocket_pages;
+#[path = "../common/within.rs"]
+mod within;

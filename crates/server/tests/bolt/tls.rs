@@ -24,11 +24,16 @@ fn file(name: &str) -> std::path::PathBuf {
 }
 
 fn serve(required: bool) -> Server {
+    serve_for(required, PATIENCE)
+}
+
+/// One that waits so long for a login.
+fn serve_for(required: bool, login: Duration) -> Server {
     let config = tls::load(&file("tls-cert.pem"), &file("tls-key.pem")).unwrap();
     serve_with(|settings| {
         settings.tls = Some(config);
         settings.tls_required = required;
-        settings.login_timeout = Duration::from_secs(2);
+        settings.login_timeout = login;
     })
 }
 
@@ -75,6 +80,7 @@ fn rows_come_encrypted() {
     plain.say([[0x60, 0x60, 0xB0, 0x17], [0, 0, 8, 5], [0; 4], [0; 4], [0; 4]].as_flattened());
     plain.expect_end();
     // Nor for one that says nothing, or only begins to.
+    let server = serve_for(true, Duration::from_secs(2));
     Client::silent(server.bolt_address()).expect_end();
     let mut half = Client::silent(server.bolt_address());
     half.say(&[0x16, 3, 1, 2, 0, 1]);

@@ -9,6 +9,7 @@ use telar_server::server::Server;
 
 use crate::client::{Answer, BEGIN, COMMIT, Client, ENDLESS, PULL, serve, serve_databases, until};
 use crate::data::{Data, map};
+use crate::within::within;
 
 const TIMED_OUT: &str = "Neo.ClientError.Transaction.TransactionTimedOut";
 const TERMINATED: &str = "Neo.TransientError.Transaction.Terminated";
@@ -61,13 +62,16 @@ fn terminate(server: &Server, begin: &str) {
 fn who_reads_too_slowly_gets_whole_rows_and_hears_why_there_are_no_more() {
     let server = serve();
     for in_transaction in [false, true] {
-        let mut client = Client::new(&server);
-        if in_transaction {
-            client.ask(BEGIN, [limit()]).success();
-            client.run(BIG_ROWS).success();
-        } else {
-            client.run_with(BIG_ROWS, map([]), limit()).success();
-        }
+        let mut client = within(LIMIT, |_| {
+            let mut client = Client::new(&server);
+            if in_transaction {
+                client.ask(BEGIN, [limit()]).success();
+                client.run(BIG_ROWS).success();
+            } else {
+                client.run_with(BIG_ROWS, map([]), limit()).success();
+            }
+            client
+        });
         client.send(PULL, [map([("n", (-1).into())])]);
         thread::sleep(BEYOND);
         // Nothing is held for a client that does not read.
@@ -82,17 +86,22 @@ fn who_reads_too_slowly_gets_whole_rows_and_hears_why_there_are_no_more() {
 fn the_limit_of_the_server_ends_waiting_too() {
     let limits = StatementLimits { timeout: Some(LIMIT), ..StatementLimits::default() };
     let (server, _) = serve_databases(limits, |_| {});
-    let mut client = Client::new(&server);
-    client.begin().success();
-    client.rows("CREATE (:N)");
+    let mut client = within(LIMIT, |_| {
+        let mut client = Client::new(&server);
+        client.begin().success();
+        client.rows("CREATE (:N)");
+        client
+    });
     thread::sleep(BEYOND);
     let answer = client.ask(COMMIT, []);
     let Answer::Failure(failure) = &answer else { panic!("{answer:?}") };
     let message = failure.get("message").text().to_owned();
     assert!(message.contains("(limits.statement_timeout)"), "{message}");
     assert_eq!(answer.code(), TIMED_OUT);
-    client.reset().success();
-    assert_eq!(client.int("MATCH (n:N) RETURN count(n)"), 0);
+    within(LIMIT, |_| {
+        client.reset().success();
+        assert_eq!(client.int("MATCH (n:N) RETURN count(n)"), 0);
+    });
 }
 
 #[test]
@@ -158,11 +167,14 @@ fn an_open_transaction_that_is_terminated_keeps_nothing() {
 
 #[test]
 fn what_is_committed_is_not_said_to_be_undone() {
-    let server = serve();
-    let mut client = Client::new(&server);
     let text = "UNWIND range(1, 100) AS i CREATE (n:N {i: i}) RETURN n.i";
-    client.run_with(text, map([]), limit()).success();
-    assert_eq!(client.pull(10).0.len(), 10);
+    let (_server, mut client) = within(LIMIT, |_| {
+        let server = serve();
+        let mut client = Client::new(&server);
+        client.run_with(text, map([]), limit()).success();
+        assert_eq!(client.pull(10).0.len(), 10);
+        (server, client)
+    });
     thread::sleep(BEYOND);
     let (rows, end) = client.pull(-1);
     end.success();

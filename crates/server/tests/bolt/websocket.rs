@@ -12,6 +12,7 @@ use crate::client::{
 };
 use crate::data::{Data, map};
 use crate::web::{BINARY, CLOSE, Cut, PING, WHOLE, Web, frame, request};
+use crate::within::within;
 
 const TERMINATED: &str = "Neo.TransientError.Transaction.Terminated";
 const SHORT: Duration = Duration::from_millis(300);
@@ -281,9 +282,12 @@ fn a_client_that_closes_is_answered() {
 #[test]
 fn a_reader_that_is_slow_holds_back_its_statement() {
     let server = serve();
-    let mut client = Client::web(&server);
-    let limit = map([("tx_timeout", 1500.into())]);
-    client.run_with(BIG_ROWS, map([]), limit).success();
+    let mut client = within(Duration::from_millis(1500), |_| {
+        let mut client = Client::web(&server);
+        let limit = map([("tx_timeout", 1500.into())]);
+        client.run_with(BIG_ROWS, map([]), limit).success();
+        client
+    });
     client.demand_only(-1);
     // It asks for a pong, which can only come behind what it does not read.
     client.stream.send_raw(&frame(PING, b"slow"));
@@ -295,6 +299,7 @@ fn a_reader_that_is_slow_holds_back_its_statement() {
     assert_eq!(client.int("RETURN 1"), 1);
     assert_eq!(client.stream.pong(), b"slow");
     // One that reads nothing at all is ended from outside.
+    until("it is alone", || server.connections() == 1);
     client.run(BIG_ROWS).success();
     client.demand_only(-1);
     thread::sleep(SHORT);
@@ -323,17 +328,22 @@ fn a_server_that_stops_says_that_it_goes_away() {
 
 #[test]
 fn a_silent_client_is_told_that_its_time_is_up() {
-    let server = serve_with(|settings| settings.idle_timeout = Some(Duration::from_secs(1)));
-    let mut silent = Client::web(&server);
+    let idle = Duration::from_secs(1);
+    let server = serve_with(|settings| settings.idle_timeout = Some(idle));
+    let mut silent = within(idle, |_| Client::web(&server));
     assert_eq!(silent.stream.status(), Some(1001));
     // A ping is a sign of life, as the empty chunk of Bolt is.
-    let mut pinging = Client::web(&server);
-    for _ in 0..8 {
-        thread::sleep(SHORT);
-        pinging.stream.send_raw(&frame(PING, b"here"));
-        assert_eq!(pinging.stream.pong(), b"here");
-    }
-    assert_eq!(pinging.int("RETURN 1"), 1);
+    within(idle, |since| {
+        let mut pinging = Client::web(&server);
+        for _ in 0..8 {
+            thread::sleep(SHORT);
+            let sent = Instant::now();
+            pinging.stream.send_raw(&frame(PING, b"here"));
+            assert_eq!(pinging.stream.pong(), b"here");
+            since.set(sent);
+        }
+        assert_eq!(pinging.int("RETURN 1"), 1);
+    });
 }
 
 #[test]
@@ -388,7 +398,8 @@ fn one_that_reads_nothing_is_evicted_too() {
 
 #[test]
 fn logging_in_has_a_deadline_at_each_step() {
-    let server = short_login(Duration::from_secs(1));
+    let login = Duration::from_secs(1);
+    let server = short_login(login);
     let begun = Instant::now();
     let mut silent = Client::silent(server.bolt_address());
     silent.say(b"GET / HTTP/1.1\r\n");
@@ -401,7 +412,8 @@ fn logging_in_has_a_deadline_at_each_step() {
         assert!(begun.elapsed() < PATIENCE);
     }
     // Pings are no login.
-    let mut pinging = Client::silent_web(server.bolt_address(), WHOLE);
+    let silent_web = || Client::silent_web(server.bolt_address(), WHOLE);
+    let mut pinging = within(login, |_| silent_web());
     let mut writer: TcpStream = pinging.stream.stream.try_clone().unwrap();
     let pings = thread::spawn(move || {
         while writer.write_all(&frame(PING, b"here")).is_ok() {
@@ -412,8 +424,11 @@ fn logging_in_has_a_deadline_at_each_step() {
     assert_eq!(pinging.stream.status(), Some(1001));
     drop(pinging);
     pings.join().unwrap();
-    let mut half = Client::silent_web(server.bolt_address(), WHOLE);
-    half.shake_hands([0, 0, 8, 5]);
+    let mut half = within(login, |_| {
+        let mut client = silent_web();
+        client.shake_hands([0, 0, 8, 5]);
+        client
+    });
     assert_eq!(half.stream.status(), Some(1001));
     until("all have ended", || server.connections() == 0);
 }

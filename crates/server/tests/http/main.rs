@@ -17,6 +17,8 @@ mod query;
 mod security;
 mod status;
 mod transactions;
+#[path = "../common/within.rs"]
+mod within;
 
 /// The fuzz target `http_request`, on random and on nearly valid bodies.
 #[test]

@@ -1,13 +1,14 @@
 //! Transactions of several requests.
 
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use telar_server::dbms::{DbmsSettings, Security};
 use telar_server::http::Settings;
 
 use crate::common::{Answer, QUERY, TX, TestServer};
+use crate::within::within;
 
 const NOT_FOUND: &str = "Neo.ClientError.Request.Invalid";
 
@@ -96,7 +97,7 @@ fn one_that_took_too_long_is_undone_though_nobody_asks_and_says_why() {
     let server = TestServer::new();
     server.rows("CREATE (:N {x: 0})");
     let body = json!({ "statement": "MATCH (n:N) SET n.x = 1", "maxExecutionTime": 1 });
-    let tx = begin(&server, &body);
+    let tx = within(Duration::from_secs(1), |_| begin(&server, &body));
     server.wait_until_idle();
     assert_eq!(server.rows("MATCH (n:N) RETURN n.x"), json!([[0]]));
     let answer = post(&server, &tx, &json!({ "statement": "RETURN 1" }));
@@ -161,14 +162,19 @@ fn the_loser_of_a_conflict_is_told_to_try_again() {
 
 #[test]
 fn a_transaction_that_nobody_uses_is_rolled_back() {
-    let idle = Duration::from_millis(300);
+    let idle = Duration::from_millis(600);
     let server = TestServer::with(Settings { transaction_idle: idle, ..Settings::default() });
-    let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
-    for _ in 0..3 {
-        thread::sleep(idle / 2);
-        assert_eq!(post(&server, &tx, &Value::Null).status, 202);
-    }
-    thread::sleep(idle * 3);
+    let tx = within(idle, |since| {
+        let tx = begin(&server, &json!({ "statement": "CREATE (:A)" }));
+        for _ in 0..3 {
+            thread::sleep(idle / 2);
+            let asked = Instant::now();
+            assert_eq!(post(&server, &tx, &Value::Null).status, 202);
+            since.set(asked);
+        }
+        tx
+    });
+    thread::sleep(idle);
     let gone = post(&server, &format!("{tx}/commit"), &Value::Null);
     assert_eq!((gone.status, gone.code().as_str()), (404, NOT_FOUND));
     assert_eq!(count(&server), 0);
@@ -273,7 +279,16 @@ fn the_end_of_the_server_undoes_what_is_open_and_closes_the_files() {
     let answer = connection.try_answer();
     assert!(answer.is_none_or(|answer| answer.text().contains("Transaction.Terminated")));
     drop(server);
-    let db = telar_db::open(&path).unwrap();
+    let begun = Instant::now();
+    let db = loop {
+        match telar_db::open(&path) {
+            // A thread of the server is about to end.
+            Err(telar_db::Error::Locked { .. }) if begun.elapsed() < Duration::from_secs(60) => {
+                thread::sleep(Duration::from_millis(20));
+            }
+            opened => break opened.unwrap(),
+        }
+    };
     let session = telar_db::Session::new(&db);
     let rows = session.run("MATCH (n) RETURN count(n)", &[]).unwrap().rows;
     assert_eq!(rows, [[telar_db::Value::Int(0)]]);

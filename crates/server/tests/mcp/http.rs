@@ -11,6 +11,11 @@ use crate::client::{Client, MODERN, VERSION, modern_meta, telar_mcp};
 use crate::process::Process;
 
 const BOTH: &str = "Accept: application/json, text/event-stream";
+/// A query that runs until it is ended.
+const LONG: &str = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
+                    WITH a, b WHERE a + b < 0 RETURN count(*)";
+/// Longer than anything takes that is not stuck.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Answer {
     status: u16,
@@ -63,9 +68,9 @@ impl Served {
     }
 
     /// Sends a request with these headers, beside `Host` if none of them is.
-    fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
+    fn begin(&self, method: &str, path: &str, headers: &[&str], body: &str) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let mut head = format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n");
         if !headers.iter().any(|header| header.starts_with("Host:")) {
             head += &format!("Host: {}\r\n", self.address);
@@ -75,8 +80,13 @@ impl Served {
         }
         head += &format!("Content-Length: {}\r\n\r\n{body}", body.len());
         stream.write_all(head.as_bytes()).unwrap();
+        stream
+    }
+
+    /// The same, with its answer.
+    fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> Answer {
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
+        self.begin(method, path, headers, body).read_to_string(&mut answer).unwrap();
         let (headers, body) = answer.split_once("\r\n\r\n").unwrap();
         let status = headers.split(' ').nth(1).unwrap().parse().unwrap();
         Answer { status, headers: headers.to_owned(), body: body.to_owned() }
@@ -103,6 +113,27 @@ impl Served {
         let taken = self.post(&[&session], &ready);
         assert_eq!((taken.status, &*taken.body), (202, ""));
         session
+    }
+
+    /// Waits until [`LONG`] runs.
+    fn await_long(&self, session: &str) {
+        let text = "SHOW TRANSACTIONS YIELD currentQuery \
+                    WHERE currentQuery STARTS WITH 'UNWIND' RETURN count(*)";
+        let begun = Instant::now();
+        loop {
+            let listed = self.post(&[session], &query(100, text));
+            if listed.json()["result"]["structuredContent"]["rows"] == json!([[1]]) {
+                return;
+            }
+            assert!(begun.elapsed() < PATIENCE, "it does not run: {}", listed.body);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    fn cancel(&self, session: &str, id: i64) {
+        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
+                             "params": { "requestId": id } });
+        assert_eq!(self.post(&[session], &cancel).status, 202);
     }
 }
 
@@ -200,32 +231,55 @@ fn a_token_is_asked_for() {
 
 #[test]
 fn calls_tell_their_progress_in_events_and_can_be_cancelled() {
-    let served = Served::start(None, &["--timeout", "3"]);
+    let served = Served::start(None, &["--timeout", "600"]);
     let session = served.session();
-    let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
-                WITH a, b WHERE a + b < 0 RETURN count(*)";
-    let mut call = query(7, long);
-    call["params"]["_meta"] = json!({ "progressToken": 5 });
-    let answer = served.post(&[&session], &call);
-    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
-    let events = answer.events();
-    assert_eq!(events[0]["method"], "notifications/progress");
-    assert_eq!(events[0]["params"]["progressToken"], 5);
-    let last = events.last().unwrap();
-    assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(7), &json!(true)));
+    let headers = ["Content-Type: application/json", BOTH, &session];
+    let stream = served.begin("POST", "/mcp", &headers, &with_progress(7).to_string());
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    assert!(head[0].starts_with("HTTP/1.1 200 "), "{head:?}");
+    assert!(head.iter().any(|line| line == "content-type: text/event-stream"), "{head:?}");
+    let mut events = lines.filter_map(|line| {
+        let data = line.strip_prefix("data: ")?;
+        Some(serde_json::from_str::<Json>(data).unwrap())
+    });
+    let is_progress = |event: &Json| {
+        event["method"] == "notifications/progress" && event["params"]["progressToken"] == 5
+    };
+    let first = events.next().unwrap();
+    assert!(is_progress(&first), "{first}");
+    served.cancel(&session, 7);
+    events.for_each(|event| assert!(is_progress(&event), "{event}"));
     // A client that takes events only gets nothing else.
     let headers = ["Content-Type: application/json", "Accept: text/event-stream", &session];
     let only = served.send("POST", "/mcp", &headers, &query(8, "RETURN 1").to_string());
     assert_eq!(only.events()[0]["result"]["structuredContent"]["rows"], json!([[1]]));
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| served.post(&[&session], &query(9, long)));
-        std::thread::sleep(Duration::from_millis(500));
-        let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
-                             "params": { "requestId": 9 } });
-        assert_eq!(served.post(&[&session], &cancel).status, 202);
+        let running = scope.spawn(|| served.post(&[&session], &query(9, LONG)));
+        served.await_long(&session);
+        served.cancel(&session, 9);
         let cancelled = running.join().unwrap();
         assert_eq!((cancelled.status, &*cancelled.body), (202, ""));
     });
+}
+
+/// A call that runs until it is ended, and tells its progress.
+fn with_progress(id: i64) -> Json {
+    let mut call = query(id, LONG);
+    call["params"]["_meta"] = json!({ "progressToken": 5 });
+    call
+}
+
+#[test]
+fn the_answer_of_a_call_that_takes_too_long_is_its_last_event() {
+    let served = Served::start(None, &["--timeout", "2"]);
+    let session = served.session();
+    let answer = served.post(&[&session], &with_progress(7));
+    assert_eq!((answer.status, answer.header("content-type")), (200, Some("text/event-stream")));
+    let events = answer.events();
+    let (last, before) = events.split_last().unwrap();
+    assert!(before.iter().all(|event| event["params"]["progressToken"] == 5), "{before:?}");
+    assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(7), &json!(true)));
 }
 
 /// A request of the version without sessions, and its headers.
@@ -275,10 +329,8 @@ fn requests_without_sessions_are_answered() {
     let notification = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" });
     assert_eq!(send((notification, modern(0, "x", json!({})).1)).status, 202);
     // A call ends with its connection: 16 of them, which run for ten minutes, leave room for more.
-    let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
-                WITH a, b WHERE a + b < 0 RETURN count(*)";
     for id in 0..16 {
-        let (message, headers) = modern(id, "tools/call", query(long));
+        let (message, headers) = modern(id, "tools/call", query(LONG));
         let body = message.to_string();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n{BOTH}\r\n{}\r\n\
@@ -304,10 +356,8 @@ fn a_signal_ends_it() {
     let session = served.session();
     let id = served.process.id().to_string();
     std::thread::scope(|scope| {
-        let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
-                    WITH a, b WHERE a + b < 0 RETURN count(*)";
-        let running = scope.spawn(|| served.post(&[&session], &query(1, long)).status);
-        std::thread::sleep(Duration::from_millis(500));
+        let running = scope.spawn(|| served.post(&[&session], &query(1, LONG)).status);
+        served.await_long(&session);
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert_eq!(running.join().unwrap(), 202);
     });

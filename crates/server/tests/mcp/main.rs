@@ -11,3 +11,5 @@ mod protocol;
 mod serving;
 mod sharing;
 mod tools;
+#[path = "../common/within.rs"]
+mod within;

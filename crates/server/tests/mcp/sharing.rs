@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
-use std::time::Duration;
 
 use serde_json::json;
 
@@ -54,9 +53,7 @@ fn a_folder_that_a_server_has_is_said_to_be_open() {
 
 #[test]
 fn a_database_of_a_server_is_used() {
-    let idle = ["--set", "bolt.idle_timeout=1s"];
-    let settings = [&["--set", "store.retention=100 commits"], &idle[..]].concat();
-    let (_server, address) = serve(&settings);
+    let (_server, address) = serve(&["--set", "store.retention=100 commits"]);
     let address = format!("bolt://{address}");
     let client = |arguments: &[&str]| {
         let mut command = telar_mcp();
@@ -69,7 +66,7 @@ fn a_database_of_a_server_is_used() {
     let at = writer.write("CREATE (:Tea {price: 3})-[:IN]->(:Cup {name: 'large cup'})");
     writer.write("CREATE FULLTEXT INDEX cups FOR (c:Cup) ON EACH [c.name]");
     writer.write("MATCH (t:Tea) SET t.price = 4");
-    let mut reader = client(&["--max-rows", "5", "--timeout", "2"]);
+    let mut reader = client(&["--max-rows", "5", "--timeout", "600"]);
     let now = reader.tool("read_query", json!({ "query": "MATCH (t:Tea) RETURN t.price" }));
     assert_eq!(now["rows"], json!([[4]]));
     assert!(now["at"].as_i64().unwrap() > at, "{now}");
@@ -91,13 +88,21 @@ fn a_database_of_a_server_is_used() {
     let changes = reader.tool("changes", json!({ "after": at, "commits": 1 }));
     assert_eq!(changes["more"], true);
     assert!(reader.tool("changes", json!({}))["cursor"].as_i64().unwrap() > at);
-    let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b WITH a, b WHERE a + b < 0 RETURN 1";
-    let said = reader.refused("read_query", json!({ "query": long }));
-    assert!(said.contains("TransactionTimedOut"), "{said}");
-    // The server closes connections that idle.
-    std::thread::sleep(Duration::from_secs(3));
+    // The server closes connections that are idle.
+    let listed = writer.rows("CALL dbms.listConnections() YIELD connectionId RETURN connectionId");
+    let ids: Vec<String> =
+        listed.as_array().unwrap().iter().map(|row| row[0].to_string()).collect();
+    let kill = format!("CALL dbms.killConnections([{}]) YIELD message", ids.join(", "));
+    let killed = client(&[]).rows(&kill);
+    let is_found = |row: &&serde_json::Value| row[0] == "Connection found";
+    assert!(killed.as_array().unwrap().iter().filter(is_found).count() >= 2, "{killed}");
     assert_eq!(reader.rows("RETURN 1"), json!([[1]]));
     writer.write("CREATE (:Late)");
+    let long = "UNWIND range(1, 100000) AS a UNWIND range(1, 100000) AS b \
+                WITH a, b WHERE a + b < 0 RETURN 1";
+    let mut hasty = client(&["--timeout", "2"]);
+    let said = hasty.refused("read_query", json!({ "query": long }));
+    assert!(said.contains("TransactionTimedOut"), "{said}");
     let call = json!({ "name": "read_query", "arguments": { "query": long } });
     let id = reader.request("tools/call", &call);
     reader.send(&json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",

@@ -4,7 +4,18 @@
 
 pub mod plain;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use telar_db::{Database, Session, Value};
+
+/// Sets a flag when it goes, also by a panic: threads of a scope that look at it end then.
+pub struct StopAtEnd<'s>(pub &'s AtomicBool);
+
+impl Drop for StopAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// A value as Cypher writes it; of nodes and relationships only that they are.
 pub fn show(value: &Value) -> String {

@@ -229,16 +229,22 @@ fn what_runs_is_ended_from_another_thread() {
             client.begin().unwrap();
             run(&mut client, "CREATE (:A)");
         }
+        let done = AtomicBool::new(false);
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 let begun = Instant::now();
                 while running.count() == 0 && begun.elapsed() < PATIENCE {
                     thread::sleep(Duration::from_millis(5));
                 }
-                thread::sleep(Duration::from_millis(20));
-                served.flag.store(true, Ordering::Relaxed);
+                // The client clears the flag when it begins, which may be later.
+                while !done.load(Ordering::Relaxed) && begun.elapsed() < PATIENCE {
+                    thread::sleep(Duration::from_millis(20));
+                    served.flag.store(true, Ordering::Relaxed);
+                }
             });
-            client.run(text, &ValueMap::new())
+            let ended = client.run(text, &ValueMap::new());
+            done.store(true, Ordering::Relaxed);
+            ended
         });
         assert_eq!(ended.unwrap_err(), Error::Interrupted);
         if in_transaction {
@@ -251,9 +257,12 @@ fn what_runs_is_ended_from_another_thread() {
 
 #[test]
 fn a_connection_that_was_lost_is_made_again() {
-    let served = Served::new(|_, bolt| bolt.idle_timeout = Some(Duration::from_millis(100)));
+    let served = Served::new(|_, _| {});
     let mut client = served.connect();
+    let own = rows(&run(&mut client, "CALL dbms.listConnections() YIELD connectionId"));
     client.begin().unwrap();
+    let kill = format!("CALL dbms.killConnection({}) YIELD message", own[0]);
+    assert_eq!(rows(&run(&mut served.connect(), &kill)), ["'Connection found'"]);
     let begun = Instant::now();
     while served.server.connections() > 0 {
         assert!(begun.elapsed() < PATIENCE);

@@ -11,7 +11,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use telar_cluster::members::{Member, Members};
-use telar_cluster::replica::election::Settings as Election;
 use telar_cluster::replica::{Replica, ReplicaError};
 use telar_cluster::store;
 use telar_db::query::QueryError;
@@ -195,8 +194,8 @@ impl Dbms {
     pub fn hand_over(&self) {
         let Some(cluster) = &self.cluster else { return };
         cluster.retire();
-        let Election { ttl, margin, .. } = Election::default();
-        let until = Instant::now() + ttl + margin;
+        let election = &cluster.settings.election;
+        let until = Instant::now() + election.ttl + election.margin;
         while cluster.holds_any() && Instant::now() < until {
             thread::sleep(LOOK_EVERY);
         }

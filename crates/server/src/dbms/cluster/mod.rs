@@ -78,6 +78,8 @@ pub struct ClusterSettings {
     pub ca: Option<PathBuf>,
     /// True if its reads see everything acknowledged before them where it follows, too.
     pub latest_reads: bool,
+    /// Time limits of elections, the same on all nodes; users cannot set them.
+    pub election: Election,
 }
 
 /// Members of a cluster: none before others can reach this node, and once it has left.
@@ -288,7 +290,7 @@ impl Cluster {
             node: self.settings.node.clone(),
             stream,
             votes: self.settings.votes,
-            election: Election::default(),
+            election: self.settings.election.clone(),
         };
         let replica = Replica::start(&self.stores, options).map_err(|error| match error {
             ReplicaError::Store(error) => store_failed("read the cluster's log", &error),

@@ -64,7 +64,15 @@ pub(super) struct Copies {
 /// The lock of a follower's folder.
 #[derive(Debug)]
 pub(super) struct Lock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing the file would do, but a child process being started may hold a copy of it for a
+        // moment. Nothing can be done about a failure.
+        let _ = self.file.unlock();
+    }
 }
 
 fn folder(path: &Path) -> PathBuf {
@@ -123,7 +131,7 @@ pub(super) fn lock(path: &Path) -> Result<Lock, QueryError> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let file = options.write(true).create(true).truncate(false).open(&path).map_err(wrong)?;
     match file.try_lock() {
-        Ok(()) => Ok(Lock { _file: file }),
+        Ok(()) => Ok(Lock { file }),
         Err(fs::TryLockError::WouldBlock) => {
             Err(invalid(format!("{} is locked: a server runs there", path.display())))
         }

@@ -130,7 +130,8 @@ fn lag_is_that_of_commits_and_of_time() {
     let seen = standing.seen();
     assert!(seen.commits_behind == 3 && seen.behind >= Duration::from_millis(2), "{seen:?}");
     assert!(standing.failed("no", false) && !standing.failed("no", false));
-    assert!(standing.seen().sentence("http://a").starts_with("copy of http://a, 3 commits, 0 s"));
+    let late = Seen { behind: Duration::from_millis(7900), ..standing.seen() };
+    assert_eq!(late.sentence("http://a"), "copy of http://a, 3 commits, 7 s behind; no");
     assert!(standing.answered(9, 9));
     assert_eq!(standing.seen().sentence("http://a"), "copy of http://a, nothing behind");
 }

@@ -12,14 +12,6 @@ use crate::replication::client::Asking;
 
 const READ_ONLY: &str = "Neo.ClientError.Statement.AccessMode";
 
-/// Longest wait for what has to come: machines may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-#[track_caller]
-fn eventually<T>(what: &str, found: impl FnMut() -> Option<T>) -> T {
-    within(PATIENCE, what, found)
-}
-
 /// A server that follows.
 struct Follower {
     folder: TempDir,
@@ -47,9 +39,7 @@ impl Follower {
     }
 
     fn stop(&mut self) {
-        let dbms = self.dbms.take().unwrap();
-        dbms.leave();
-        Arc::into_inner(dbms).unwrap().close().unwrap();
+        close(self.dbms.take().unwrap());
     }
 
     fn dbms(&self) -> &Arc<Dbms> {
@@ -380,6 +370,8 @@ fn databases_that_are_made_anew_are_copied_anew_but_not_another_server() {
 #[test]
 fn whoever_may_not_follow_hears_why() {
     let source = source();
+    // First: the follower locks `neo4j` out there.
+    drop(user(source.dbms(), "ann", "writer"));
     let follower = Follower::of(source.asking("neo4j", "a wrong password"));
     let trouble = |follower: &Follower, what: &str| {
         eventually(what, || {
@@ -390,7 +382,6 @@ fn whoever_may_not_follow_hears_why() {
     trouble(&follower, "follow.password");
     let failure = follower.dbms().database(None).unwrap_err();
     assert_eq!(failure.code, UNAVAILABLE);
-    drop(user(source.dbms(), "ann", "writer"));
     trouble(&Follower::of(source.asking("ann", "password of ann")), "no administrator");
     let named = DbmsSettings { default_database: "graph".into(), ..settings() };
     let named = Source::with(named, false);

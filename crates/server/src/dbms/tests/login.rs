@@ -8,6 +8,15 @@ use telar_db::query::cypher::Secret;
 use super::*;
 use crate::dbms::FirstLogin;
 
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Settings with another time for which names are locked out.
+fn with_lockout(lockout: Duration) -> DbmsSettings {
+    let mut settings = settings();
+    settings.security.lockout = lockout;
+    settings
+}
+
 #[test]
 fn the_first_password_must_be_changed_before_anything_else() {
     let folder = tempfile::tempdir().unwrap();
@@ -82,17 +91,20 @@ fn nothing_is_said_to_whoever_has_not_logged_in() {
 
 #[test]
 fn wrong_passwords_in_a_row_lock_a_name_out_whether_or_not_it_is_a_user() {
-    let dbms = in_memory();
+    let open = |lockout| Arc::new(Dbms::open(None, with_lockout(lockout)).unwrap());
     let limited = "Neo.ClientError.Security.AuthenticationRateLimit";
+    let (strict, lenient) = (open(HOUR), open(Duration::from_millis(1)));
     for name in ["neo4j", "nobody"] {
         for _ in 0..3 {
-            assert_eq!(login(&dbms, name, "wrong").unwrap_err().code, UNAUTHORIZED);
+            assert_eq!(login(&strict, name, "wrong").unwrap_err().code, UNAUTHORIZED);
         }
-        assert_eq!(login(&dbms, name, PASSWORD).unwrap_err().code, limited);
+        assert_eq!(login(&strict, name, PASSWORD).unwrap_err().code, limited);
     }
-    thread::sleep(Duration::from_millis(350));
-    let client = admin(&dbms);
+    (0..3).for_each(|_| drop(login(&lenient, "neo4j", "wrong").unwrap_err()));
+    eventually("the end of the lockout", || login(&lenient, "neo4j", PASSWORD).ok());
     // The command is no way to guess a password either.
+    let strict = open(HOUR);
+    let client = admin(&strict);
     for _ in 0..3 {
         let text = "ALTER CURRENT USER SET PASSWORD FROM 'guess' TO 'long enough'";
         assert_eq!(code(&client, text), INVALID);
@@ -239,7 +251,7 @@ fn passwords_are_in_no_file_list_or_message() {
 fn the_audit_log_has_a_line_for_each_login_and_command() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dbms/audit.log");
-    let dbms = stored(folder.path());
+    let dbms = Arc::new(Dbms::open(Some(folder.path()), with_lockout(HOUR)).unwrap());
     let client = admin(&dbms);
     run(&client, "CREATE USER ann SET PASSWORD 'first secret' CHANGE NOT REQUIRED");
     assert_eq!(code(&client, "DROP USER bob"), INVALID);

@@ -15,6 +15,7 @@ mod upkeep;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use telar_db::query::{QueryError, Rows, Sink, literal};
@@ -34,16 +35,37 @@ const UNAVAILABLE: &str = "Neo.TransientError.General.DatabaseUnavailable";
 /// The password of `neo4j` in these tests.
 const PASSWORD: &str = "Neo4j's secret";
 
-/// What `found` returns once it returns something, which is within `patience`.
+/// Longest wait for what has to come: machines may be busy.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What `found` returns once it returns something.
 #[track_caller]
-fn within<T>(patience: Duration, what: &str, mut found: impl FnMut() -> Option<T>) -> T {
+fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         if let Some(found) = found() {
             return found;
         }
-        assert!(begun.elapsed() < patience, "{what}");
+        assert!(begun.elapsed() < PATIENCE, "{what}");
         std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Closes a server of which no client is left.
+#[track_caller]
+fn close(dbms: Arc<Dbms>) {
+    dbms.leave();
+    // A thread of HTTP may have it a moment longer.
+    eventually("its last user", || (Arc::strong_count(&dbms) == 1).then_some(()));
+    Arc::into_inner(dbms).unwrap().close().unwrap();
+}
+
+/// Sets a flag when it is dropped, by a panic, too: threads that wait for the flag end.
+struct SetOnDrop<'f>(&'f AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 

@@ -110,19 +110,19 @@ fn a_listed_command_shows_no_password() {
 
 #[test]
 fn statements_have_the_limits_of_the_server() {
-    let mut settings = settings();
-    settings.limits = StatementLimits {
-        timeout: Some(Duration::from_millis(50)),
-        memory: Some(1 << 20),
-        transactions: Some(2),
-        ..StatementLimits::default()
+    let limited = |limits: StatementLimits| {
+        Arc::new(Dbms::open(None, DbmsSettings { limits, ..settings() }).unwrap())
     };
-    let dbms = Arc::new(Dbms::open(None, settings).unwrap());
-    let client = admin(&dbms);
+    let timeout = Some(Duration::from_millis(50));
+    let short = limited(StatementLimits { timeout, ..StatementLimits::default() });
     let slow = "UNWIND range(1, 100000000) AS x RETURN count(x % 7)";
     let timed_out = "Neo.ClientError.Transaction.TransactionTimedOut";
     let asked = Options { timeout: Some(Duration::from_secs(3600)), ..Options::default() };
-    assert_eq!(try_on(&client, &asked, slow).unwrap_err().code, timed_out);
+    assert_eq!(try_on(&admin(&short), &asked, slow).unwrap_err().code, timed_out);
+    let (memory, transactions) = (Some(1 << 20), Some(2));
+    let limits = StatementLimits { memory, transactions, ..StatementLimits::default() };
+    let dbms = limited(limits);
+    let client = admin(&dbms);
     let large = "UNWIND range(1, 1000000) AS x RETURN x ORDER BY -x";
     let memory = "Neo.TransientError.General.MemoryPoolOutOfMemoryError";
     assert_eq!(code(&client, large), memory);

@@ -26,7 +26,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use telar_db::heap;
 
-use self::open::{Busy, Deadline, Open};
+use self::open::{Busy, Deadline, Open, end_if_over};
 pub(crate) use self::open::{Transactions, sweep};
 use self::turn::{Job, Turn};
 use super::App;
@@ -105,6 +105,7 @@ async fn ask(
 ) -> Result<Response, Refusal> {
     let request = input::read(&app, request).await?;
     let open = app.transactions.find(&name, &caller.owner, &id)?;
+    end_if_over(&app, &open);
     let held = open.take().map_err(|busy| match busy {
         Busy::Running => {
             let message = "another request to this transaction is running".to_owned();

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! An idle transaction is a value on the list and holds no thread. As long as there are any, one
-//! task looks at all of them every 50 ms (`sweep`) and ends those that are over.
+//! task looks at all of them every 50 ms (`sweep`) and ends those that are over. If a request asks
+//! for one of them before, it is ended then.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -317,11 +318,14 @@ pub(crate) async fn sweep(app: App) {
             () = wait => {}
         }
         let all: Vec<Arc<Open>> = transactions.list.lock().by_id.values().map(Arc::clone).collect();
-        for open in all {
-            let Some(held) = transactions.take_over(&open) else { continue };
-            let turn = Turn::next(app.clone(), open, held);
-            // What it has written may take a while to be undone.
-            tokio::task::spawn_blocking(move || turn.end(None));
-        }
+        all.iter().for_each(|open| end_if_over(&app, open));
     }
+}
+
+/// Ends a transaction that is idle and over.
+pub(super) fn end_if_over(app: &App, open: &Arc<Open>) {
+    let Some(held) = app.transactions.take_over(open) else { return };
+    let turn = Turn::next(app.clone(), Arc::clone(open), held);
+    // What it has written may take a while to be undone.
+    tokio::task::spawn_blocking(move || turn.end(None));
 }

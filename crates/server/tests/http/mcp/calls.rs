@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{LONG, Served, basic, query};
+use super::ends::{first_event, with_progress};
+use super::{LONG, Served, basic};
 
 #[test]
 fn every_tool_works_on_a_database_of_the_server() {
@@ -90,13 +91,12 @@ fn a_call_reads_one_state_and_says_which() {
 
 #[test]
 fn limits_are_those_of_the_settings() {
-    let server = Served::new(|mcp| {
-        mcp.timeout = Duration::from_millis(50);
-        (mcp.rows_max, mcp.chars_max) = (3, 1000);
-    });
+    let server = Served::new(|mcp| mcp.timeout = Duration::from_millis(50));
     let agent = server.agent("neo4j", "/mcp");
     let said = agent.refused("read_query", json!({ "query": LONG }));
     assert!(said.contains("mcp.timeout"), "{said}");
+    let server = Served::new(|mcp| (mcp.rows_max, mcp.chars_max) = (3, 1000));
+    let agent = server.agent("neo4j", "/mcp");
     let cut = agent.tool("read_query", json!({ "query": "UNWIND range(1, 9) AS x RETURN x" }));
     assert_eq!((&cut["rows"], cut["truncated"].is_string()), (&json!([[1], [2], [3]]), true));
 
@@ -147,16 +147,39 @@ fn find(folder: &std::path::Path, name: &str) -> Option<std::path::PathBuf> {
 
 #[test]
 fn progress_and_the_answer_are_events() {
-    let server = Served::new(|mcp| mcp.timeout = Duration::from_millis(1500));
+    let server = Served::new(|_| {});
     let agent = server.agent("neo4j", "/mcp");
-    let mut call = query(7, LONG);
-    call["params"]["_meta"] = json!({ "progressToken": 5 });
-    let answer = agent.send(&call);
+    let mut running = agent.begin(&with_progress(LONG));
+    assert_eq!(message(&first_event(&mut running))["params"]["progressToken"], 5);
+    let id = server.await_transaction("neo4j");
+    server.run("telar", &format!("TERMINATE TRANSACTION '{id}'"));
+    let last = loop {
+        let event = String::from_utf8(running.chunk().unwrap()).unwrap();
+        match message(&event) {
+            progress if progress["params"]["progressToken"] == 5 => {}
+            last => break last,
+        }
+    };
+    assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(7), &json!(true)));
+    assert!(running.chunk().unwrap().is_empty(), "the last event");
+}
+
+#[test]
+fn the_answer_of_a_call_that_takes_too_long_is_an_event() {
+    let server = Served::new(|mcp| mcp.timeout = Duration::from_millis(50));
+    let agent = server.agent("neo4j", "/mcp");
+    let answer = agent.send(&with_progress(LONG));
     assert_eq!(answer.header("content-type"), Some("text/event-stream"));
     assert!(answer.complete);
-    let data = answer.text().lines().filter_map(|line| line.strip_prefix("data: "));
-    let events: Vec<Value> = data.map(|data| serde_json::from_str(data).unwrap()).collect();
-    assert_eq!(events[0]["params"]["progressToken"], 5);
-    let last = events.last().unwrap();
+    let last = answer.text().lines().rfind(|line| line.starts_with("data: ")).unwrap();
+    let last = message(last);
     assert_eq!((&last["id"], &last["result"]["isError"]), (&json!(7), &json!(true)));
+    let said = last["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("mcp.timeout"), "{said}");
+}
+
+/// The message of an event.
+fn message(event: &str) -> Value {
+    let data = event.lines().find_map(|line| line.strip_prefix("data: ")).unwrap();
+    serde_json::from_str(data).unwrap()
 }

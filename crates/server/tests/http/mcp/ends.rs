@@ -15,14 +15,14 @@ fn text(answer: &Answer) -> String {
 }
 
 /// A call that tells its progress, as events.
-fn with_progress(text: &str) -> Value {
+pub(super) fn with_progress(text: &str) -> Value {
     let mut call = query(7, text);
     call["params"]["_meta"] = json!({ "progressToken": 5 });
     call
 }
 
 /// Waits for the first event of a stream.
-fn first_event(stream: &mut Connection) -> String {
+pub(super) fn first_event(stream: &mut Connection) -> String {
     let (status, headers) = stream.head().unwrap();
     assert_eq!(status, 200);
     let events = ("content-type".to_owned(), "text/event-stream".to_owned());

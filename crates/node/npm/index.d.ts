@@ -178,7 +178,7 @@ export class Database extends Session {
   readonly path: string | null;
   /**
    * Whether this process has the database open itself; false where it asks another one. It can
-   * become true when that one ends.
+   * become true when that one ends. Throws once the database is closed.
    */
   readonly isOwner: boolean;
   /** Whether it was closed. */
@@ -546,7 +546,10 @@ export class Duration {
   toJSON(): string;
 }
 
-/** Something that Telar refused or could not do. Whatever failed has changed nothing. */
+/**
+ * Something that Telar refused or could not do. Whatever failed has changed nothing, but for
+ * `UnknownOutcomeError` and `ResultLostError`.
+ */
 export class TelarError extends Error {
   /** The code that drivers of Neo4j know. */
   readonly code: string | null;

@@ -42,7 +42,9 @@ pub(crate) struct Opened {
     /// Flags of statements that can be aborted one by one.
     flags: Mutex<Vec<Weak<AtomicBool>>>,
     /// Ends all other statements, at the end of the environment.
-    quit: Arc<AtomicBool>,
+    ended: Arc<AtomicBool>,
+    /// Held while it is being closed.
+    closing: Mutex<()>,
     path: Option<PathBuf>,
 }
 
@@ -60,9 +62,12 @@ fn closed() -> Failure {
 }
 
 impl Opened {
-    fn new(path: Option<PathBuf>, opening: &Opening) -> Result<(Arc<Self>, Runner), Failure> {
-        let quit = Arc::<AtomicBool>::default();
-        let database = Shared::open_until(opening.of(path.clone())?, Some(&quit))?;
+    fn new(
+        path: Option<PathBuf>,
+        opening: &Opening,
+        ended: &Arc<AtomicBool>,
+    ) -> Result<(Arc<Self>, Runner), Failure> {
+        let database = Shared::open_until(opening.of(path.clone())?, Some(ended))?;
         // Another process, which may be the one that reads them, has another current folder.
         let whole = |folder: PathBuf| std::path::absolute(&folder).unwrap_or(folder);
         let import_folder = opening.import_folder.as_ref().map(PathBuf::from);
@@ -70,13 +75,14 @@ impl Opened {
         let export_folder = opening.export_folder.as_ref().map(PathBuf::from).map(whole);
         let export_folder = export_folder.or_else(|| import_folder.clone());
         let options = Options { import_folder, export_folder, ..Options::default() };
-        let session = database.session(options).with_cancelled(&quit);
+        let session = database.session(options).with_cancelled(ended);
         let opened = Self {
             database: Mutex::new(Some(database)),
             slots: Mutex::default(),
             open: Mutex::default(),
             flags: Mutex::default(),
-            quit,
+            ended: Arc::clone(ended),
+            closing: Mutex::default(),
             path,
         };
         Ok((Arc::new(opened), Runner { session }))
@@ -105,12 +111,13 @@ impl Opened {
 
     /// The flag that is set at the end of the environment.
     pub(crate) fn ended(&self) -> &Arc<AtomicBool> {
-        &self.quit
+        &self.ended
     }
 
     /// Ends transactions and streams, and writes a checkpoint, or lets go of what another process
     /// has open. Statements that run are waited for.
     pub(crate) fn close(&self) -> Result<(), Failure> {
+        let _closing = self.closing.lock();
         let Some(database) = self.database.lock().take() else { return Ok(()) };
         let slots = std::mem::take(&mut *self.slots.lock());
         let runners = slots.iter().filter_map(Weak::upgrade).filter_map(|slot| slot.write().take());
@@ -130,15 +137,57 @@ impl Opened {
         Ok(database.close()?)
     }
 
-    /// Ends everything and closes: nobody waits for it any more.
-    pub(crate) fn quit(&self) {
-        // ORDERING: relaxed: statements look again and again.
-        self.quit.store(true, Ordering::Relaxed);
-        for flag in std::mem::take(&mut *self.flags.lock()).iter().filter_map(Weak::upgrade) {
+    /// Tells everything to end: nobody waits for it any more.
+    fn end(&self) {
+        for flag in self.flags.lock().iter().filter_map(Weak::upgrade) {
+            // ORDERING: relaxed: statements look again and again.
             flag.store(true, Ordering::Relaxed);
         }
-        // What was committed is in the log, whatever an error says here.
-        let _ = self.close();
+        let open: Vec<_> = self.open.lock().iter().filter_map(Weak::upgrade).collect();
+        open.iter().for_each(|open| open.end());
+    }
+
+    fn is_owner(&self) -> bool {
+        self.database.lock().as_ref().is_some_and(Shared::is_owner)
+    }
+}
+
+/// What one JavaScript thread has open, until the end of its environment.
+#[derive(Default)]
+pub(crate) struct Environment {
+    /// Set at its end: all statements end, and nothing is opened any more.
+    ended: Arc<AtomicBool>,
+    all: Mutex<Vec<Weak<Opened>>>,
+}
+
+impl Environment {
+    /// Ends everything and closes it.
+    pub(crate) fn quit(&self) {
+        // ORDERING: relaxed: statements look again and again; `add` looks under the mutex.
+        self.ended.store(true, Ordering::Relaxed);
+        let all = std::mem::take(&mut *self.all.lock());
+        let all: Vec<Arc<Opened>> = all.iter().filter_map(Weak::upgrade).collect();
+        all.iter().for_each(|opened| opened.end());
+        // Those that ask another one of them go first: they would take over.
+        let (owners, guests): (Vec<_>, Vec<_>) = all.iter().partition(|opened| opened.is_owner());
+        for opened in guests.into_iter().chain(owners) {
+            // What was committed is in the log, whatever an error says here.
+            let _ = opened.close();
+        }
+    }
+
+    /// Notes a database that was opened; closes it if the environment has ended meanwhile.
+    fn add(&self, database: &Database) -> Result<(), Failure> {
+        let mut all = self.all.lock();
+        all.retain(|other| other.strong_count() > 0);
+        all.push(Arc::downgrade(&database.opened));
+        // ORDERING: relaxed: `quit` takes the mutex after it has set the flag.
+        let has_ended = self.ended.load(Ordering::Relaxed);
+        drop(all);
+        match has_ended {
+            true => database.opened.close().and_then(|()| Err(closed())),
+            false => Ok(()),
+        }
     }
 }
 
@@ -151,10 +200,17 @@ pub struct Database {
 }
 
 impl Database {
-    fn open_at(path: Option<String>, opening: &Opening) -> Result<Self, Failure> {
-        let (opened, runner) = Opened::new(path.map(PathBuf::from), opening)?;
+    fn open_at(
+        environment: &Environment,
+        path: Option<String>,
+        opening: &Opening,
+    ) -> Result<Self, Failure> {
+        let path = path.map(PathBuf::from);
+        let (opened, runner) = Opened::new(path, opening, &environment.ended)?;
         let slot = opened.slot(runner);
-        Ok(Self { opened, slot })
+        let database = Self { opened, slot };
+        environment.add(&database)?;
+        Ok(database)
     }
 
     /// The runner, unless the database is closed.
@@ -172,19 +228,16 @@ impl Database {
     /// Opens a database on a thread.
     #[napi]
     pub fn open(hub: &Hub, number: u32, path: Option<String>, opening: Opening) {
-        let all = Arc::clone(&hub.opened);
+        let environment = Arc::clone(&hub.environment);
         hub.run(number, Admission::Free, move || {
-            let database = Self::open_at(path, &opening)?;
-            remember(&all, Arc::downgrade(&database.opened));
-            Ok(Outcome::Database(database))
+            Ok(Outcome::Database(Self::open_at(&environment, path, &opening)?))
         });
     }
 
     /// The same, at once.
     #[napi]
     pub fn open_sync(hub: &Hub, path: Option<String>, opening: Opening) -> Answer<Database> {
-        let database = Self::open_at(path, &opening);
-        answer(database.inspect(|db| remember(&hub.opened, Arc::downgrade(&db.opened))))
+        answer(Self::open_at(&hub.environment, path, &opening))
     }
 
     /// Another session, with other limits.

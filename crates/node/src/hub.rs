@@ -11,7 +11,7 @@
 //! carries without a word, and transactions must not stay open because of that.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use napi::bindgen_prelude::{Buffer, Either4, Function};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -19,7 +19,7 @@ use napi::{Env, Status};
 use napi_derive::napi;
 use parking_lot::Mutex;
 
-use crate::database::{Database, Opened};
+use crate::database::{Database, Environment};
 use crate::error::Failure;
 use crate::held::Held;
 use crate::load::Report;
@@ -102,8 +102,8 @@ pub struct Finished {
 #[napi]
 pub struct Hub {
     queue: Arc<Queue>,
-    /// Databases that this JavaScript thread has opened.
-    pub(crate) opened: Arc<Mutex<Vec<Weak<Opened>>>>,
+    /// What this JavaScript thread has open.
+    pub(crate) environment: Arc<Environment>,
 }
 
 #[napi]
@@ -113,16 +113,16 @@ impl Hub {
     pub fn new(env: Env, wake: Function<'_, (), ()>) -> napi::Result<Self> {
         let wake = wake.build_threadsafe_function::<()>().weak::<true>().build()?;
         let queue = Arc::new(Queue { finished: Mutex::default(), wake });
-        let opened = Arc::<Mutex<Vec<Weak<Opened>>>>::default();
+        let environment = Arc::<Environment>::default();
         // A worker that is terminated runs no JavaScript any more.
-        env.add_env_cleanup_hook(Arc::clone(&opened), |opened| quit(&opened))?;
-        Ok(Self { queue, opened })
+        env.add_env_cleanup_hook(Arc::clone(&environment), |environment| environment.quit())?;
+        Ok(Self { queue, environment })
     }
 
     /// Ends what runs and closes what is open: the end of the program.
     #[napi]
     pub fn quit(&self) {
-        quit(&self.opened);
+        self.environment.quit();
     }
 
     /// The next thing that is finished.
@@ -145,12 +145,6 @@ impl Hub {
         }
         Ok(Some(finished))
     }
-}
-
-/// Closes all databases of a list.
-fn quit(opened: &Mutex<Vec<Weak<Opened>>>) {
-    let all = std::mem::take(&mut *opened.lock());
-    all.iter().filter_map(Weak::upgrade).for_each(|opened| opened.quit());
 }
 
 impl Hub {

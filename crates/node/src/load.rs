@@ -4,6 +4,7 @@ use napi_derive::napi;
 use parking_lot::Mutex;
 use telar_db::import::UniqueKey;
 use telar_db::import::table::{End, NodeTable, RelationshipTable, TableImport};
+use telar_share::Shared;
 
 use crate::database::Database;
 use crate::error::{Answer, Failure, answer};
@@ -118,10 +119,15 @@ impl Load {
     pub fn commit(&self, hub: &Hub, number: u32) {
         let (tables, database) = (self.tables.lock().take(), self.database.clone());
         hub.run(number, Admission::Free, move || {
-            let tables = tables.ok_or_else(used_up)?;
+            let mut tables = tables.ok_or_else(used_up)?;
             let runner = database.runner()?;
-            let opened = database.opened();
-            let done = opened.database()?.import(tables, Some(opened.ended()))?;
+            let (opened, shared) = (database.opened(), database.opened().database()?);
+            let TableImport { relationships, unique, .. } = &mut tables;
+            let ends = relationships.iter_mut().flat_map(|table| [&mut table.from, &mut table.to]);
+            for end in ends.filter(|end| end.key.is_empty()) {
+                end.key = key_of(&shared, unique, &end.label)?;
+            }
+            let done = shared.import(tables, Some(opened.ended()))?;
             drop(runner);
             let rejected = done.rejected.into_iter().map(|row| Rejected {
                 table: row.table as u32,
@@ -141,33 +147,41 @@ impl Load {
 }
 
 impl Load {
-    /// One end of relationships. Without a key it is the one unique constraint of the label that is
-    /// there, or is made with the load.
+    /// One end of relationships. Where another process would be asked for the key, that is done with
+    /// the load: JavaScript does not wait for that process.
     fn end(&self, column: String, label: String, key: Option<String>) -> Result<End, Failure> {
-        if let Some(key) = key {
-            return Ok(End { column, label, key });
-        }
-        let mut keys: Vec<String> = {
-            let tables = self.tables.lock();
-            let tables = tables.as_ref().ok_or_else(used_up)?;
-            let made = tables.unique.iter().filter(|unique| unique.label == label);
-            made.map(|unique| unique.key.clone()).collect()
-        };
-        for key in self.database.opened().database()?.unique_keys(&label)? {
-            if !keys.contains(&key) {
-                keys.push(key);
+        let database = self.database.opened().database()?;
+        let key = match key {
+            Some(key) => key,
+            None if database.is_owner() => {
+                let tables = self.tables.lock();
+                key_of(&database, &tables.as_ref().ok_or_else(used_up)?.unique, &label)?
             }
+            None => String::new(),
+        };
+        Ok(End { column, label, key })
+    }
+}
+
+/// The property that names nodes of a label: of the one unique constraint that is there, or is made
+/// with the load.
+fn key_of(database: &Shared, unique: &[UniqueKey], label: &str) -> Result<String, Failure> {
+    let made = unique.iter().filter(|unique| unique.label == label);
+    let mut keys: Vec<String> = made.map(|unique| unique.key.clone()).collect();
+    for key in database.unique_keys(label)? {
+        if !keys.contains(&key) {
+            keys.push(key);
         }
-        match &*keys {
-            [key] => Ok(End { column, key: key.clone(), label }),
-            [] => Err(Failure::wrong_type(format!(
-                "nothing says by which property a {label} is known: give srcKey and dstKey, or \
-                 make it unique (CREATE CONSTRAINT FOR (n:{label}) REQUIRE n.id IS UNIQUE)"
-            ))),
-            several => Err(Failure::wrong_type(format!(
-                "a {label} is unique by {}: say by which it is known, srcKey or dstKey",
-                several.join(", ")
-            ))),
-        }
+    }
+    match &*keys {
+        [key] => Ok(key.clone()),
+        [] => Err(Failure::wrong_type(format!(
+            "nothing says by which property a {label} is known: give srcKey and dstKey, or make it \
+             unique (CREATE CONSTRAINT FOR (n:{label}) REQUIRE n.id IS UNIQUE)"
+        ))),
+        several => Err(Failure::wrong_type(format!(
+            "a {label} is unique by {}: say by which it is known, srcKey or dstKey",
+            several.join(", ")
+        ))),
     }
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import test from 'node:test';
 import { promisify } from 'node:util';
@@ -50,6 +50,14 @@ async function killed(child) {
   const gone = once(child, 'exit');
   child.kill('SIGKILL');
   await gone;
+}
+
+/** Stops a process; it has stopped when this returns. */
+async function stopped(child) {
+  child.kill('SIGSTOP');
+  const tasks = `/proc/${child.pid}/task`;
+  const state = (task) => readFileSync(`${tasks}/${task}/stat`, 'utf8').split(') ')[1][0];
+  while (readdirSync(tasks).some((task) => state(task) !== 'T')) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 test('who opens a folder that is open asks the first, and has it in the end', async (t) => {
@@ -198,31 +206,74 @@ test('the owner is killed: nothing that was committed is lost, and others go on'
 
 test('a counter under kills of its owners counts each step once', async (t) => {
   const at = folder(t);
-  const db = await telar.open(at);
-  await db.query('CREATE (:C {n: 0})');
-  await db.close();
+  const first = await telar.open(at);
+  await first.query('CREATE (:C {n: 0})');
+  await first.close();
   let done = 0;
-  const step = async (on) => {
-    await on.write((tx) => tx.query('MATCH (c:C) SET c.n = c.n + 1'));
-    done++;
-  };
   const rounds = 4;
-  const servants = [];
-  for (let round = 0; round <= rounds; round++) servants.push(await servant(t, at));
-  const guest = await telar.open(at);
   for (let round = 0; round < rounds; round++) {
-    const steps = Array.from({ length: 20 }, () => step(guest));
-    // While they run: whoever has it then is killed.
-    for (const { child, ask } of servants) {
-      if (child.exitCode === null && child.signalCode === null && (await ask('owns')) === true) {
-        await killed(child);
-        break;
-      }
-    }
+    const owner = await servant(t, at);
+    const guest = await telar.open(at);
+    assert.deepEqual([owner.isOwner, guest.isOwner], [true, false]);
+    const step = async () => {
+      await guest.write((tx) => tx.query('MATCH (c:C) SET c.n = c.n + 1'));
+      done++;
+    };
+    const steps = Array.from({ length: 20 }, step);
+    // While they run.
+    await Promise.race(steps);
+    await killed(owner.child);
     await Promise.all(steps);
+    assert.equal((await guest.query('MATCH (c:C) RETURN c.n')).value(), done);
+    assert.ok(guest.isOwner);
+    await guest.close();
   }
-  assert.equal((await guest.query('MATCH (c:C) RETURN c.n')).value(), done);
   assert.equal(done, 20 * rounds);
+});
+
+test('an owner that hangs keeps nobody from ending', async (t) => {
+  const at = folder(t);
+  const { child, ask } = await servant(t, at);
+  const db = await telar.open(at);
+  await db.query('CREATE (:C {n: 0})-[:R]->(:D)');
+  const tx = db.begin();
+  await tx.query('MATCH (c:C) SET c.n = 1');
+  await stopped(child);
+  // What waits on this thread, or for long, would show here.
+  const text = 'MATCH (c:C) RETURN c.n';
+  const ends = [telar.TimeLimitError, telar.UnknownOutcomeError, telar.InterruptedError];
+  const anEnd = (error) => ends.some((type) => error instanceof type) || error.name === 'TimeoutError';
+  await assert.rejects(db.query(text, null, { timeout: 200 }), anEnd);
+  await assert.rejects(db.query(text, null, { signal: AbortSignal.timeout(200) }), anEnd);
+  const later = db.begin();
+  const load = db.load().relationships('R', { a: [1], b: [2] }, { src: 'a', dst: 'b', label: 'P' });
+  assert.equal(db.isOwner, false);
+  await tx.rollback();
+  await later.rollback();
+  child.kill('SIGCONT');
+  assert.equal((await db.query(text)).value(), 0);
+  // The key of the label is looked for with the load.
+  await assert.rejects(load.commit(), /nothing says by which property a P is known/);
+  assert.deepEqual(await ask('query', text), [0]);
+  await db.close();
+});
+
+test('statements that were aborted before they were sent are not', async (t) => {
+  const at = folder(t);
+  const owner = await servant(t, at);
+  const guest = await telar.open(at);
+  assert.equal(guest.isOwner, false);
+  // As many as run at a time, behind which the others wait in line.
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const ask = (text, { signal }) => guest.query(text, null, { signal });
+  const long = Array.from({ length: 64 }, () => ask(LONG, running));
+  const late = Array.from({ length: 100 }, () => ask('CREATE (:Late)', waiting));
+  waiting.abort();
+  running.abort();
+  for (const one of await Promise.allSettled([...long, ...late])) {
+    assert.equal(one.reason?.name, 'AbortError');
+  }
+  assert.deepEqual(await owner.ask('query', 'MATCH (n:Late) RETURN count(n)'), [0]);
   await guest.close();
 });
 

@@ -9,7 +9,7 @@ use telar_db::query::{Columns, ErrorKind, QueryError, Sink, Summary};
 use crate::message::Options;
 use crate::peer::{Failure, Lost, Next, Peer, Until, next};
 use crate::serving::ended_by;
-use crate::shared::{Inner, Place, Statement, closed, result_lost, without_rows};
+use crate::shared::{Inner, Place, Statement, closed, interrupted, result_lost, without_rows};
 use crate::transaction::Transaction;
 
 /// Runs statements with some settings. Threads may share one. Where this process has the database
@@ -57,7 +57,8 @@ impl Session {
     /// The same session with other settings.
     #[must_use]
     pub fn with_options(&self, options: Options) -> Self {
-        let session = Self { options, own: OnceLock::new(), ..self.clone() };
+        let (inner, cancelled) = (Arc::clone(&self.inner), self.cancelled.clone());
+        let session = Self { inner, options, cancelled, own: OnceLock::new() };
         session.find_own(&self.inner.place());
         session
     }
@@ -75,7 +76,8 @@ impl Session {
         if let Some(session) = self.own.get() {
             let _ = own.set(ended_by(session, flag));
         }
-        Self { own, cancelled: Some(Arc::clone(flag)), ..self.clone() }
+        let (inner, options) = (Arc::clone(&self.inner), self.options.clone());
+        Self { inner, options, cancelled: Some(Arc::clone(flag)), own }
     }
 
     /// The session of the database itself, if this process has it.
@@ -136,6 +138,7 @@ impl Session {
             Statement { cancelled: statement.cancelled.or(self.cancelled.as_ref()), ..*statement };
         let (mut id, mut again) = (None, false);
         let until = Until::new(statement.cancelled, self.options.timeout);
+        interrupted(until)?;
         self.inner.retry(until, |place| match place {
             Place::Closed => next(Err(Failure::Query(closed()))),
             Place::Own { .. } => match self.find_own(place) {

@@ -322,6 +322,7 @@ impl Shared {
     ) -> Result<TableReport, QueryError> {
         let mut tables = Some(tables);
         let until = Until::new(cancelled, None);
+        interrupted(until)?;
         self.0.retry(until, |place| {
             let peer = match place {
                 Place::Closed => return next(Err(Failure::Query(closed()))),

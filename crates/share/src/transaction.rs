@@ -1,6 +1,7 @@
 //! Several statements in one transaction, wherever the database is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use telar_db::QueryTransaction;
 use telar_db::query::{QueryError, Sink, Summary};
@@ -9,7 +10,10 @@ use telar_graph::CommitTs;
 use crate::message::{Answer, Request};
 use crate::peer::{Failure, Link, Lost, Until, next};
 use crate::session::{Session, misunderstood, once};
-use crate::shared::{Place, Statement, closed, silent, terminated, unknown};
+use crate::shared::{Place, Statement, closed, interrupted, silent, terminated, unknown};
+
+/// Longest wait for the owner to say that a transaction is undone.
+const ROLLBACK_WAIT: Duration = Duration::from_secs(2);
 
 /// Several statements in one transaction; each sees what those before it did. Dropping it undoes
 /// everything.
@@ -114,6 +118,7 @@ impl There {
         let Some(link) = &mut self.link else { return Err(Lost::in_transaction()) };
         let cancelled = statement.cancelled.or(self.session.cancelled.as_ref());
         let until = Until { flag: cancelled, ..self.session.until() };
+        interrupted(until)?;
         let failure = match link.run(peer, statement, (None, false), (sink, until)) {
             Ok(summary) => return Ok(summary),
             Err(Failure::Query(error)) => return Err(error),
@@ -128,14 +133,16 @@ impl There {
                 Err(Lost::in_transaction())
             }
             // It is undone when the owner goes on.
-            _ => Err(terminated()),
+            _ => Err(until.error()),
         }
     }
 
     fn commit(mut self) -> Result<CommitTs, QueryError> {
         let Place::Other(peer) = &*self.place else { return Err(closed()) };
         let Some(mut link) = self.link.take() else { return Err(Lost::in_transaction()) };
-        let answer = link.ask(&Request::Commit, self.session.until());
+        let until = self.session.until();
+        interrupted(until)?;
+        let answer = link.ask(&Request::Commit, until);
         peer.keep(link);
         match answer {
             Ok(Answer::Committed(Some(ts))) => Ok(CommitTs::from_raw(ts)),
@@ -176,7 +183,7 @@ impl There {
         let Place::Other(peer) = &*self.place else { return };
         let Some(mut link) = self.link.take() else { return };
         // An owner that is gone has undone it, and one that hangs will when it goes on.
-        let _ = link.ask(&Request::Rollback, self.session.until());
+        let _ = link.ask(&Request::Rollback, Until::new(None, Some(ROLLBACK_WAIT)));
         peer.keep(link);
     }
 }

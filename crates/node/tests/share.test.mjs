@@ -57,7 +57,9 @@ async function stopped(child) {
   child.kill('SIGSTOP');
   const tasks = `/proc/${child.pid}/task`;
   const state = (task) => readFileSync(`${tasks}/${task}/stat`, 'utf8').split(') ')[1][0];
-  while (readdirSync(tasks).some((task) => state(task) !== 'T')) await new Promise((resolve) => setTimeout(resolve, 5));
+  while (readdirSync(tasks).some((task) => state(task) !== 'T')) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 test('who opens a folder that is open asks the first, and has it in the end', async (t) => {
@@ -242,7 +244,8 @@ test('an owner that hangs keeps nobody from ending', async (t) => {
   // What waits on this thread, or for long, would show here.
   const text = 'MATCH (c:C) RETURN c.n';
   const ends = [telar.TimeLimitError, telar.UnknownOutcomeError, telar.InterruptedError];
-  const anEnd = (error) => ends.some((type) => error instanceof type) || error.name === 'TimeoutError';
+  const anEnd = (error) =>
+    ends.some((type) => error instanceof type) || error.name === 'TimeoutError';
   await assert.rejects(db.query(text, null, { timeout: 200 }), anEnd);
   await assert.rejects(db.query(text, null, { signal: AbortSignal.timeout(200) }), anEnd);
   const later = db.begin();

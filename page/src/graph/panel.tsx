@@ -2,7 +2,7 @@
 
 import { effect, signal, untracked } from '@preact/signals'
 import type { RefObject } from 'preact'
-import { useEffect, useId, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 
 import type { Api } from '../server/api'
 import { Actions } from './actions'
@@ -74,7 +74,8 @@ export function GraphPanel (props: GraphPanelProps) {
     if (changes) view.mark(changes)
     else if (!showChanges) view.mark(undefined)
   }, [changes, showChanges])
-  useEffect(() => {
+  // Before the next thing that the pointer does.
+  useLayoutEffect(() => {
     if (stage) stage.isLassoTool = isLasso
   }, [isLasso, stage])
 

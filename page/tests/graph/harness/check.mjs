@@ -99,6 +99,7 @@ const checks = {
   },
   async 'a lasso selects' () {
     await button('Select with a lasso (Shift and drag)').click()
+    await page.locator('.graph-lassoing').waitFor()
     await page.mouse.move(300, 130)
     await page.mouse.down()
     const corners = [[980, 130], [980, 780], [20, 780], [20, 130]]

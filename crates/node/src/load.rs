@@ -147,7 +147,7 @@ impl Load {
 }
 
 impl Load {
-    /// One end of relationships. Where another process would be asked for the key, that happens with
+    /// One end of relationships. Where another process would be asked for the key, that is done by
     /// the load: JavaScript does not wait for that process.
     fn end(&self, column: String, label: String, key: Option<String>) -> Result<End, Failure> {
         let database = self.database.opened().database()?;

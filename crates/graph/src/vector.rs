@@ -7,7 +7,10 @@
 //!
 //! Cost: where there is AVX2, less than it takes to read the numbers from memory.
 
-#![expect(unsafe_code, reason = "functions for a processor's instructions, which are asked for")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "functions for a processor's instructions, which are asked for")
+)]
 
 use crate::column::Floats;
 
@@ -215,6 +218,7 @@ pub fn distance_squared(a: Floats<'_>, b: &[f64]) -> f64 {
 }
 
 /// Bytes from which on a processor reads ahead by itself.
+#[cfg(target_arch = "x86_64")]
 const PREFETCHED_MAX: usize = 512;
 
 /// Asks the processor to bring numbers closer that will be read soon.

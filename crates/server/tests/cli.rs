@@ -578,3 +578,22 @@ fn reorder_writes_a_database_anew_and_says_what_it_has() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("an order is one of degree"), "{}", stderr(&output));
 }
+
+/// A machine may have less than a store may take, which is 1 TiB: here 64 GiB.
+#[test]
+fn a_store_opens_where_there_is_little_address_space() {
+    let folder = tempfile::tempdir().unwrap();
+    let db = folder.path().join("db");
+    let limited = |arguments: &[&str]| {
+        let script = "ulimit -v 67108864; exec \"$0\" \"$@\"";
+        let sh = ["-c", script, env!("CARGO_BIN_EXE_telar")];
+        let output = Command::new("sh").args(sh).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        stdout(&output)
+    };
+    let db = text(&db);
+    limited(&["shell", db, "-c", "UNWIND range(1, 1000) AS n CREATE (:N {n: n})"]);
+    let said = limited(&["shell", db, "-c", "MATCH (n:N) RETURN sum(n.n)", "--format", "csv"]);
+    assert!(said.contains("500500"), "{said}");
+    limited(&["check", db]);
+}

@@ -1,6 +1,9 @@
 //! Products of numbers of 16 bits with numbers of 8.
 
-#![expect(unsafe_code, reason = "functions for a processor's instructions, which are asked for")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "functions for a processor's instructions, which are asked for")
+)]
 
 /// Numbers that are multiplied at once; a record is as many, or a multiple.
 pub(crate) const LANES: usize = 32;
@@ -69,6 +72,7 @@ pub(crate) fn product(a: &[i16], b: &[u8]) -> i32 {
 }
 
 /// Most bytes that are asked for at once: processors go on by themselves.
+#[cfg(target_arch = "x86_64")]
 const PREFETCHED_MAX: usize = 512;
 
 /// Brings memory that will be read closer.

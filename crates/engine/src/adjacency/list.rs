@@ -6,7 +6,10 @@
 //!
 //! Cost: without deletes, two slices and no work per entry. With deletes, ids are gathered
 //! (`mask.rs`); entries with their columns cost a sort of the deleted positions, usually a handful.
-#![expect(unsafe_code, reason = "a call that needs a CPU feature, which is checked")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "a call that needs a CPU feature, which is checked")
+)]
 
 use std::cmp::Ordering;
 use std::ops::Range;

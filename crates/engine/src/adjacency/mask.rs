@@ -3,7 +3,10 @@
 //! PERF: `telar bench kernel`, scan_deleted_8pct. Most lists with deletes are short and have a few;
 //! calling back with each piece between two of them costs a mispredicted branch per piece, so what
 //! is left is gathered into one run, 16 ids at a time where the CPU can.
-#![expect(unsafe_code, reason = "a call and stores that need a CPU feature, which is checked")]
+#![cfg_attr(
+    target_arch = "x86_64",
+    expect(unsafe_code, reason = "a call and stores that need a CPU feature, which is checked")
+)]
 
 use smallvec::SmallVec;
 

@@ -25,6 +25,8 @@ const GENERATIONS_MAX: u32 = 4096;
 const RELEASE_MAX: Duration = Duration::from_secs(10);
 /// The same, to read: another reader of this process may have the store open, and keep it.
 const RELEASE_TO_READ_MAX: Duration = Duration::from_secs(3);
+/// Least address space that a store is opened with where there is little.
+const MAP_BYTES_MIN: usize = 1 << 30;
 /// Time of one wait.
 const STEP: Duration = Duration::from_millis(5);
 
@@ -36,7 +38,7 @@ pub(super) fn open(path: &Path, settings: &Settings, access: Access) -> Result<E
     let store = |source| Error::Store { path: path.into(), source };
     let mut options = EnvOpenOptions::new().read_txn_without_tls();
     let bytes_max = usize::try_from(settings.store_bytes_max).unwrap_or(usize::MAX);
-    options.map_size(bytes_max & !0xFFFF).max_readers(GENERATIONS_MAX);
+    options.max_readers(GENERATIONS_MAX);
     let patience = match access {
         Access::Write => RELEASE_MAX,
         Access::Read => RELEASE_TO_READ_MAX,
@@ -45,12 +47,15 @@ pub(super) fn open(path: &Path, settings: &Settings, access: Access) -> Result<E
         // SAFETY: without LMDB's lock file nobody may write: our own lock sees to that.
         unsafe { options.flags(EnvFlags::READ_ONLY | EnvFlags::NO_LOCK) };
     }
-    let env = open_within(&options, path, patience).map_err(|error| match error {
-        heed::Error::EnvAlreadyOpened => {
-            Error::Locked { path: path.into(), holder: "this process".to_owned(), shares: false }
-        }
-        error => store(error),
-    })?;
+    let env =
+        open_mapped(&mut options, path, bytes_max, patience).map_err(|error| match error {
+            heed::Error::EnvAlreadyOpened => Error::Locked {
+                path: path.into(),
+                holder: "this process".to_owned(),
+                shares: false,
+            },
+            error => store(error),
+        })?;
     let database = match access {
         Access::Write => {
             let txn = env.write_txn().map_err(store)?;
@@ -69,6 +74,31 @@ pub(super) fn open(path: &Path, settings: &Settings, access: Access) -> Result<E
         }
     };
     Ok((env, database))
+}
+
+/// Opens the environment with `bytes_max` of address space, or with half of that and so on where
+/// there is less: under a limit (`ulimit -v`), on ARM with addresses of 39 bits, in emulators. The
+/// store cannot grow beyond it then.
+fn open_mapped(
+    options: &mut EnvOpenOptions<WithoutTls>,
+    path: &Path,
+    bytes_max: usize,
+    patience: Duration,
+) -> Result<Env<WithoutTls>, heed::Error> {
+    let stored = std::fs::metadata(path.join("data.mdb")).map_or(0, |file| file.len());
+    let least = MAP_BYTES_MIN.max(2 * usize::try_from(stored).unwrap_or(usize::MAX / 2));
+    let mut bytes = bytes_max;
+    loop {
+        options.map_size(bytes & !0xFFFF);
+        match open_within(options, path, patience) {
+            Err(heed::Error::Io(error))
+                if error.kind() == std::io::ErrorKind::OutOfMemory && bytes / 2 >= least =>
+            {
+                bytes /= 2;
+            }
+            other => return other,
+        }
+    }
 }
 
 /// Opens the environment; while this process has it open, tries again for `patience`.

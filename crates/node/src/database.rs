@@ -152,7 +152,7 @@ impl Opened {
     }
 }
 
-/// What one JavaScript thread has open, until the end of its environment.
+/// The databases that one JavaScript thread has open, until the end of its environment.
 #[derive(Default)]
 pub(crate) struct Environment {
     /// Set at its end: all statements end, and nothing is opened any more.
@@ -163,7 +163,7 @@ pub(crate) struct Environment {
 impl Environment {
     /// Ends everything and closes it.
     pub(crate) fn quit(&self) {
-        // ORDERING: relaxed: statements look again and again; `add` looks under the mutex.
+        // ORDERING: relaxed: statements look again and again; `add` looks after the mutex.
         self.ended.store(true, Ordering::Relaxed);
         let all = std::mem::take(&mut *self.all.lock());
         let all: Vec<Arc<Opened>> = all.iter().filter_map(Weak::upgrade).collect();
@@ -178,13 +178,10 @@ impl Environment {
 
     /// Notes a database that was opened; closes it if the environment has ended meanwhile.
     fn add(&self, database: &Database) -> Result<(), Failure> {
-        let mut all = self.all.lock();
-        all.retain(|other| other.strong_count() > 0);
-        all.push(Arc::downgrade(&database.opened));
-        // ORDERING: relaxed: `quit` takes the mutex after it has set the flag.
-        let has_ended = self.ended.load(Ordering::Relaxed);
-        drop(all);
-        match has_ended {
+        remember(&self.all, Arc::downgrade(&database.opened));
+        // ORDERING: relaxed: `quit` sets the flag before it takes the mutex. If it did not find the
+        // database, the mutex came here after that.
+        match self.ended.load(Ordering::Relaxed) {
             true => database.opened.close().and_then(|()| Err(closed())),
             false => Ok(()),
         }

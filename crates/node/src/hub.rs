@@ -102,7 +102,7 @@ pub struct Finished {
 #[napi]
 pub struct Hub {
     queue: Arc<Queue>,
-    /// What this JavaScript thread has open.
+    /// The databases of this JavaScript thread.
     pub(crate) environment: Arc<Environment>,
 }
 

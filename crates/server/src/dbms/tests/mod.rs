@@ -38,7 +38,7 @@ const PASSWORD: &str = "Neo4j's secret";
 /// Longest wait for what has to come: machines may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What `found` returns once it returns something.
+/// The first thing that `found` returns, once it returns one.
 #[track_caller]
 fn eventually<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();

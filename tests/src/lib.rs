@@ -5,6 +5,7 @@
 pub mod cases;
 pub mod differential;
 pub mod dump;
+pub mod failpoints;
 pub mod graph;
 pub mod history;
 pub mod indexed;

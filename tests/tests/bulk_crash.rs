@@ -33,9 +33,7 @@ fn loads(dir: &Path, context: &str) -> u64 {
 fn steps(dir: &Path) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
     for _ in 0..2 {
-        let output = child("load", dir, "");
-        assert!(output.status.success(), "{output:?}");
-        names.extend(lines(&stdout(&output), "hit ").map(str::to_owned));
+        names.extend(telar_tests::failpoints::passed(&child("load", dir, "")));
     }
     names.retain(|n| ["bulk::", "wal::", "store::"].iter().any(|group| n.starts_with(group)));
     for wanted in

@@ -12,6 +12,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use telar_tests::failpoints::passed;
+
 /// Transactions of one run: enough for several log files, settles and a checkpoint.
 const COUNT: i64 = 50;
 
@@ -27,12 +29,6 @@ fn last(output: &Output, word: &str) -> i64 {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let lines = text.lines().filter_map(|l| l.strip_prefix(word)?.trim().rsplit(' ').next());
     lines.filter_map(|n| n.parse().ok()).max().unwrap_or(0)
-}
-
-fn hits(output: &Output) -> BTreeSet<String> {
-    assert!(output.status.success(), "{output:?}");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    text.lines().filter_map(|l| l.strip_prefix("hit ")).map(str::to_owned).collect()
 }
 
 /// Opens and verifies with nothing armed; returns how many transactions are there.
@@ -129,9 +125,9 @@ impl Case<'_> {
 fn names() -> BTreeSet<String> {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("graph");
-    let mut names = hits(&child("run", &path, "full", ""));
-    names.extend(hits(&child("run", &path, "full", "")));
-    names.extend(hits(&child("open", &path, "full", "")));
+    let mut names = BTreeSet::from_iter(passed(&child("run", &path, "full", "")));
+    names.extend(passed(&child("run", &path, "full", "")));
+    names.extend(passed(&child("open", &path, "full", "")));
     for group in ["commit", "checkpoint", "history", "index", "recovery", "wal", "settle", "store"]
     {
         let there = names.iter().any(|n| n.starts_with(&format!("{group}::")));

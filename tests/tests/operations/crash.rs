@@ -7,6 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use telar_engine::maintenance::{RestorePoint, check};
+use telar_tests::failpoints::passed;
 use telar_tests::process::Process;
 use telar_tests::{PrintSeed, Rng, unit};
 
@@ -24,11 +25,7 @@ fn run(arguments: &[&str]) -> Output {
 
 /// The failpoints that a child passes.
 fn steps(arguments: &[&str]) -> Vec<String> {
-    let output = child(arguments).env("TELAR_FAILPOINTS", "").output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let said = String::from_utf8_lossy(&output.stdout);
-    let names = said.lines().filter_map(|line| line.strip_prefix("hit ")).map(str::to_owned);
-    names.collect()
+    passed(&child(arguments).env("TELAR_FAILPOINTS", "").output().unwrap())
 }
 
 fn text(path: &Path) -> &str {

@@ -47,6 +47,7 @@ export class Actions {
   // Stands before a statement that reads the past.
   prefix: string | undefined
   private asked = new AbortController()
+  private attempts = 0
   private computing: AbortController | undefined
 
   constructor (private readonly view: View, public api: Api) {}
@@ -162,11 +163,11 @@ export class Actions {
     this.computing?.abort()
   }
 
-  // Labels and types of the database.
+  // Labels and types of the database, whatever result is shown meanwhile.
   async names (): Promise<{ labels: string[], types: string[] }> {
     const names = { labels: [] as string[], types: [] as string[] }
     await this.attempt(async () => {
-      for (const [kind, name] of await this.read(statements.NAMES)) {
+      for (const [kind, name] of await this.ask(statements.NAMES)) {
         if (typeof name === 'string' && name !== '') names[kind === 'label' ? 'labels' : 'types'].push(name)
       }
     })
@@ -196,9 +197,13 @@ export class Actions {
   }
 
   // Runs what only reads, for another result no more.
-  async look ({ text, parameters }: Query, signal: AbortSignal): Promise<Value[][]> {
+  async look (query: Query, signal: AbortSignal): Promise<Value[][]> {
+    return this.ask(query, AbortSignal.any([signal, this.asked.signal]))
+  }
+
+  private async ask ({ text, parameters }: Query, signal?: AbortSignal): Promise<Value[][]> {
     const statement = this.prefix ? `${this.prefix} ${text}` : text
-    return (await this.api.run(statement, parameters, AbortSignal.any([signal, this.asked.signal]))).rows
+    return (await this.api.run(statement, parameters, signal)).rows
   }
 
   private async read (query: Query): Promise<Value[][]> {
@@ -252,6 +257,7 @@ export class Actions {
 
   private async attempt (work: () => Promise<void>): Promise<void> {
     const { signal } = this.asked
+    this.attempts += 1
     this.isBusy.value = true
     this.error.value = undefined
     this.notice.value = undefined
@@ -261,7 +267,8 @@ export class Actions {
       // Another result has come in the meantime.
       if (!signal.aborted) this.error.value = messageOf(error)
     } finally {
-      this.isBusy.value = false
+      this.attempts -= 1
+      this.isBusy.value = this.attempts > 0
     }
   }
 }

@@ -107,32 +107,42 @@ function told (value: Estimate | undefined, problem: string | undefined): string
     `about ${readable(value.bytes)} of memory.`
 }
 
+interface Answer {
+  // What the server was asked about.
+  choice: string
+  scene: View['scene']['value']
+  value?: Estimate
+  problem?: string
+}
+
 // What the choice will take; nothing while the server is asked.
-function useEstimate (view: View, actions: Actions, id: string, scope: Scope): { value?: Estimate, problem?: string } {
-  const [state, setState] = useState<{ value?: Estimate, problem?: string }>({})
+function useEstimate (view: View, actions: Actions, id: string, scope: Scope): Partial<Answer> {
+  const [answer, setAnswer] = useState<Answer | undefined>(undefined)
+  const choice = JSON.stringify([id, scope])
+  const scene = view.scene.value
   useEffect(() => {
     const abort = new AbortController()
-    setState({})
     const timer = setTimeout(async () => {
       try {
-        const { nodes, relationships } = view.scene.value
+        const { nodes, relationships } = scene
         const query = estimate(algorithmOf(id), scope, { nodes: nodes.values(), relationships: relationships.values() })
         const [row] = await actions.look(query, abort.signal)
         const value = estimateOf(algorithmOf(id), row)
         if (abort.signal.aborted || !value) return
         // Nodes that have labels of those that are shown take memory, too, and are no part of what is asked.
         const size = scope.kind === 'shown' ? { nodes: nodes.size, relationships: relationships.size } : {}
-        setState({ value: { ...value, ...size } })
+        setAnswer({ choice, scene, value: { ...value, ...size } })
       } catch (error) {
-        if (!abort.signal.aborted) setState({ problem: messageOf(error) })
+        if (!abort.signal.aborted) setAnswer({ choice, scene, problem: messageOf(error) })
       }
     }, PAUSE_MILLISECONDS)
     return () => {
       clearTimeout(timer)
       abort.abort()
     }
-  }, [id, JSON.stringify(scope), view.scene.value])
-  return state
+  }, [choice, scene])
+  // An effect follows a frame later than what is chosen: an answer about something else is none meanwhile.
+  return answer?.choice === choice && answer.scene === scene ? answer : {}
 }
 
 function Choice ({ title, all, chosen, onChange }: {

@@ -1,7 +1,7 @@
 // Buttons, menus and what closes them.
 
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { Icon, type IconName } from '../view/icons'
 
@@ -29,7 +29,7 @@ export function Button ({ icon, title, onClick, disabled, pressed, text }: Butto
 // Calls `close` for Escape, and for a click or focus that goes elsewhere.
 export function useDismiss (isOpen: boolean, close: () => void): { current: HTMLDivElement | null } {
   const box = useRef<HTMLDivElement>(null)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!isOpen) return
     const leave = (event: Event): void => {
       if (event.target instanceof Node && !box.current?.contains(event.target)) close()
@@ -75,7 +75,7 @@ export function Menu ({ icon, title, text, items }: MenuProps) {
     const at = all.indexOf(from as HTMLButtonElement)
     all[(at + step + all.length) % all.length]?.focus()
   }
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) focusItem(null, 1)
   }, [isOpen])
   const move = (event: KeyboardEvent): void => {

@@ -1,7 +1,7 @@
 // A dialog over the stage. Escape closes it; what had the focus before has it again.
 
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 interface DialogProps {
   title: string
@@ -14,7 +14,7 @@ interface DialogProps {
 
 export function Dialog ({ title, class: more = '', first, onClose, children }: DialogProps) {
   const former = useRef(document.activeElement)
-  useEffect(() => {
+  useLayoutEffect(() => {
     first.current?.focus()
     return () => {
       if (former.current instanceof HTMLElement && former.current.isConnected) former.current.focus()

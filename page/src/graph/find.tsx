@@ -11,6 +11,8 @@ const PAUSE_MILLISECONDS = 120
 export function FindBox ({ view, onGo }: { view: View, onGo: (ids: string[]) => void }) {
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
+  // The text that `found` is the answer to.
+  const [searched, setSearched] = useState('')
   const found = view.found.value
   const go = (index: number): void => {
     const id = view.found.value[index]
@@ -19,13 +21,16 @@ export function FindBox ({ view, onGo }: { view: View, onGo: (ids: string[]) => 
     view.select([id])
     onGo([id])
   }
+  const search = (): void => {
+    setSearched(text)
+    view.found.value = view.find(text)
+    go(0)
+  }
   useEffect(() => {
-    const timer = setTimeout(() => {
-      view.found.value = view.find(text)
-      go(0)
-    }, PAUSE_MILLISECONDS)
+    if (text === searched) return
+    const timer = setTimeout(search, PAUSE_MILLISECONDS)
     return () => clearTimeout(timer)
-  }, [text])
+  }, [text, searched])
   return (
     <div class='graph-find' role='search'>
       <Icon name='search' />
@@ -35,13 +40,14 @@ export function FindBox ({ view, onGo }: { view: View, onGo: (ids: string[]) => 
         onInput={event => setText(event.currentTarget.value)}
         onKeyDown={event => {
           if (event.key === 'Escape') setText('')
-          if (event.key !== 'Enter' || found.length === 0) return
+          if (event.key !== 'Enter') return
           event.preventDefault()
-          go((at + (event.shiftKey ? found.length - 1 : 1)) % found.length)
+          if (text !== searched) search()
+          else if (found.length > 0) go((at + (event.shiftKey ? found.length - 1 : 1)) % found.length)
         }}
       />
       <span class='graph-find-count' role='status'>
-        {text.trim() === '' ? '' : found.length === 0 ? 'none' : `${at + 1}/${found.length}`}
+        {text.trim() === '' || text !== searched ? '' : found.length === 0 ? 'none' : `${at + 1}/${found.length}`}
       </span>
     </div>
   )

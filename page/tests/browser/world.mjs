@@ -4,6 +4,7 @@
 //   CHROMIUM  the browser; /usr/bin/chromium if it is not said
 //   SHOTS     a folder for screenshots; none are made without
 //   SLOWER    as on a busy machine: how many times slower the page is to run; requests come late, too
+//   LATE      milliseconds that each frame comes late: what a component shows before its effects
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -93,6 +94,7 @@ export function world (...settings) {
     world.context = await browser.newContext({ viewport: { width: 1280, height: 800 }, permissions: ['clipboard-read', 'clipboard-write'] })
     world.page = await world.context.newPage()
     if (process.env.SLOWER) await slowDown(world, Number(process.env.SLOWER))
+    if (process.env.LATE) await world.page.addInitScript(lateFrames, Number(process.env.LATE))
     world.problems = []
     watch(world.page, world)
   })
@@ -111,6 +113,15 @@ async function slowDown ({ context, page }, times) {
     await new Promise(resolve => setTimeout(resolve, 100 * times))
     await route.continue().catch(() => {})
   })
+}
+
+// In the page: what is to follow a frame comes late. Preact waits for one, but not for longer than 35 ms. Numbers
+// of frames that wait are not those of timers: one that is given up in place of the other would be Playwright's.
+function lateFrames (milliseconds) {
+  const { setTimeout, clearTimeout, requestAnimationFrame } = window
+  window.requestAnimationFrame = callback => setTimeout(() => requestAnimationFrame(callback), milliseconds)
+  window.cancelAnimationFrame = clearTimeout.bind(window)
+  window.setTimeout = (callback, wait, ...rest) => setTimeout(callback, wait === 35 ? milliseconds + 35 : wait, ...rest)
 }
 
 function watch (page, world) {

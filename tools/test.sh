@@ -38,11 +38,17 @@ step() {
     printf '==> %s: %s\n' "$name" "$*"
     "$@" 2>&1 | tee -a "$log" || status=$?
     if ((status != 0)); then
-        printf '\nFAILED: %s (exit %d after %d s)\n%s\n' \
-            "$name" "$status" $((SECONDS - begin)) "$(summary)"
+        printf '\nFAILED: %s (exit %d after %d s)\n%s\n%s\n' \
+            "$name" "$status" $((SECONDS - begin)) "$(failures)" "$(summary)"
         exit 1
     fi
     printf '<== %s: ok, %d s\n\n' "$name" $((SECONDS - begin))
+}
+
+# What failed, once more where the output ends: what each test program says of it, as far as that is short.
+failures() {
+    awk '/^---- .* stdout ----$/ || /^✖ failing tests:/ || /^FAILED: / || /^E  / { left = 24 }
+         left-- > 0' "$log" | cut -c 1-300 | head -n 120
 }
 
 # install PACKAGE...: system packages, where this system has apt and we may use it.
@@ -139,7 +145,7 @@ status=0
 wait "$packages" || status=1
 cat "$target/packages.log"
 if ((status != 0)); then
-    printf 'the gate failed: see above\n%s\n' "$(summary)"
+    printf 'the gate failed:\n%s\n%s\n' "$(failures)" "$(summary)"
     exit 1
 fi
 

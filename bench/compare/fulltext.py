@@ -2,6 +2,8 @@
 """Full-text search beside tantivy: the same documents, the same queries, one thread, the best ten compared.
 
     fulltext.py [--documents N] [--example PROGRAM]
+    fulltext.py --servers [--documents N] [--example PROGRAM] [--telar BINARY] [--wheel WHEEL | --python PYTHON] [--folder FOLDER]
+                [--rounds N]
 
 Documents are of 20 words by Zipf's law. PROGRAM is crates/db/examples/fulltext_cost.rs, built by
 `cargo build --release -p telar-db --example fulltext_cost` (target/release/examples/fulltext_cost). It writes documents
@@ -12,15 +14,27 @@ For each query: the first search of its words in Telar, which reads them in the 
 tantivy's median; the quotient. Telar is asked in Cypher and gives ids, tantivy is asked through its Python package and gives
 addresses of documents: both are included. Answers are compared: the number of hits, and the ten scores, which tantivy
 multiplies by 2.2; documents where their score is not that of others that were left out.
+
+With --servers, instead: Telar in process (WHEEL is what `make wheel` leaves), and Telar (BINARY, a release build) and Neo4j as servers
+(search_servers.py), with the documents of PROGRAM and its queries of two words, and the hundred pairs of words at a time that are drawn as those of
+documents are. The number of hits and the best ten are compared; the median of one query in turns is taken of as many rounds as --rounds says, on the wall
+and of processors (client and server). Stores lie below FOLDER for the while. PYTHON is an interpreter that has everything; nothing is installed then.
+Needs mvn and Java.
 """
-import argparse, shutil, statistics, subprocess, sys, time
+import argparse, random, shutil, statistics, subprocess, sys, time
 from pathlib import Path
+
+import search_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / 'target' / 'compare' / 'fulltext'
 PACKAGE = 'tantivy==0.27.0'
 TIMES = 50
 BEST = 10
+SERVERS_PACKAGES = ['pyarrow==26.0.1', *search_servers.PACKAGES]
+SEARCH = """CALL db.index.fulltext.queryNodes('i', $q, {limit: 10}) YIELD node, score RETURN node.id AS id, score"""
+COUNT = "CALL db.index.fulltext.queryNodes('i', $q) YIELD node RETURN count(*)"
+INDEX = 'CREATE FULLTEXT INDEX i FOR (n:D) ON EACH [n.t]'
 
 
 def timed(search):
@@ -56,8 +70,7 @@ def index(texts):
 
 
 def compare(documents):
-    with open(HOME / 'documents.txt', encoding='utf-8') as file:
-        texts = [line.rstrip('\n') for line in file]
+    texts = read_documents()
     assert len(texts) == documents, (len(texts), documents)
     made = index(texts)
     searcher = made.searcher()
@@ -86,13 +99,126 @@ def compare(documents):
     return wrong
 
 
+def read_documents():
+    with open(HOME / 'documents.txt', encoding='utf-8') as file:
+        return [line.rstrip('\n') for line in file]
+
+
+def same_best(rows, others):
+    """Equal scores in 32 bits, and equal documents but for those with the least score."""
+    least = min((score for _, score in rows), default=0) * 1.0001
+    above = [{id for id, score in of if score > least} for of in (rows, others)]
+    return (len(rows) == len(others) and all(abs(a[1] - b[1]) <= 1e-4 * b[1] for a, b in zip(rows, others))
+            and above[0] == above[1])
+
+
+def build(ask, name):
+    began = time.perf_counter()
+    ask(INDEX)
+    ask('CALL db.awaitIndexes(7200)')
+    print(f'{name}: index built in {time.perf_counter() - began:.1f} s', flush=True)
+
+
+def compare_servers(given):
+    import pyarrow as pa
+    import telar
+    texts = read_documents()
+    with open(HOME / 'answers.tsv', encoding='utf-8') as file:
+        queries = dict(line.split('\t')[:2] for line in file)
+    queries = {what: text for what, text in queries.items() if ' ' in text and '"' not in text}
+    chosen = random.Random(7)
+    drawn = [' '.join(chosen.choice(chosen.choice(texts).split()) for _ in range(2)) for _ in range(100)]
+    wrong = 0
+    with search_servers.folder_for_stores(given.folder) as (folder, stack):
+        db = telar.open(folder / 'here')
+        db.create_nodes('D', pa.table({'id': range(len(texts)), 't': texts}))
+        build(lambda text: db.query(text), 'telar')
+        db.close()
+        shutil.copytree(folder / 'here', folder / 'served')
+        db = telar.open(folder / 'here')
+        stack.callback(db.close)
+        served = stack.enter_context(search_servers.telar(given.telar, folder / 'served'))
+        neo4j = stack.enter_context(search_servers.neo4j(folder / 'neo4j'))
+        for first in range(0, len(texts), 10_000):
+            neo4j.ask('UNWIND range(0, size($texts) - 1) AS i CREATE (:D {t: $texts[i], id: $first + i})',
+                      texts=texts[first:first + 10_000], first=first)
+        build(neo4j.ask, 'neo4j')
+        asks = {'telar': (lambda text, **values: db.query(text, **values).tuples(), None), 'bolt': (served.ask, served),
+                'neo4j': (neo4j.ask, neo4j)}
+
+        def again(ask, *texts):
+            return lambda _: [ask(SEARCH, q=text) for text in texts]
+
+        def measured(what, *texts, rounds):
+            figures = search_servers.in_turns({name: (again(ask, *texts), server) for name, (ask, server) in asks.items()}, rounds)
+            cells = [f'{of[at] / len(texts) * 1e3:9.3f}' for at in (0, 1) for of in figures.values()]
+            ratios = [f'{figures["neo4j"][at] / figures[name][at]:7.2f}' for at in (0, 1) for name in ('telar', 'bolt')]
+            print(f'{what:<26}', *cells[:3], *ratios[:2], '|', *cells[3:], *ratios[2:], flush=True)
+        for name, (ask, _) in asks.items():
+            # Whatever is loaded and compiled once.
+            ask(SEARCH, q='nothing')
+            for _ in range(3):
+                again(ask, *drawn)(0)
+        print('milliseconds of one search on the wall, and how many times faster telar and bolt are than neo4j; | the same of processors')
+        print(f'{"query":<26} {"telar":>9} {"bolt":>9} {"neo4j":>9} {"telar":>7} {"bolt":>7} | '
+              f'{"telar":>9} {"bolt":>9} {"neo4j":>9} {"telar":>7} {"bolt":>7}')
+        for what, text in queries.items():
+            counts = {name: ask(COUNT, q=text)[0][0] for name, (ask, _) in asks.items()}
+            begin, firsts, best = 0, [], {}
+            for name, (ask, _) in asks.items():
+                begin = time.perf_counter()
+                best[name] = ask(SEARCH, q=text)
+                firsts.append((time.perf_counter() - begin) * 1e3)
+            if len(set(counts.values())) > 1 or not all(same_best(best['neo4j'], rows) for rows in best.values()):
+                wrong += 1
+                print(f'{what}: other answers: {counts} {best}')
+            measured(f'{what} ({counts["neo4j"]})', *[text] * 10, rounds=given.rounds)
+        for text in drawn:
+            best = {name: ask(SEARCH, q=text) for name, (ask, _) in asks.items()}
+            if not all(same_best(best['neo4j'], rows) for rows in best.values()):
+                wrong += 1
+                print(f'{text}: other answers: {best}')
+        measured('100 pairs as drawn', *drawn, rounds=given.rounds)
+    return wrong
+
+
+def has_documents(count):
+    return (HOME / 'answers.tsv').exists() and len(read_documents()) == count
+
+
+def install_for_servers(python, wheel):
+    wheel = wheel or next(iter(sorted((ROOT / 'target' / 'python' / 'wheels').glob('*.whl'))), None)
+    if wheel is None:
+        raise SystemExit('there is no wheel: run `make wheel`, or name one with --wheel')
+    if not python.exists():
+        subprocess.run([sys.executable, '-m', 'venv', HOME / 'venv'], check=True)
+    install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    subprocess.run([*install, PACKAGE, *SERVERS_PACKAGES], check=True)
+    subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
+    return python
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument('--documents', type=int, default=1_000_000)
     parser.add_argument('--example', default=ROOT / 'target' / 'release' / 'examples' / 'fulltext_cost')
+    parser.add_argument('--servers', action='store_true')
+    parser.add_argument('--telar', type=Path, default=ROOT / 'target' / 'release' / 'telar')
+    parser.add_argument('--wheel', type=Path)
+    parser.add_argument('--python')
+    parser.add_argument('--folder', type=Path)
+    parser.add_argument('--rounds', type=int, default=9)
+    parser.add_argument('--child', action='store_true', help=argparse.SUPPRESS)
     given = parser.parse_args()
     HOME.mkdir(parents=True, exist_ok=True)
     python = HOME / 'venv' / 'bin' / 'python'
+    if given.child:
+        return 1 if compare_servers(given) else 0
+    if given.servers:
+        python = given.python or install_for_servers(python, given.wheel)
+        if not has_documents(given.documents):
+            subprocess.run([given.example, str(given.documents), str(HOME)], check=True)
+        return subprocess.run([python, __file__, *sys.argv[1:], '--child']).returncode
     if Path(sys.prefix) != HOME / 'venv':
         if not python.exists():
             subprocess.run([sys.executable, '-m', 'venv', HOME / 'venv'], check=True)

@@ -9,13 +9,14 @@
 # FOLDER holds the store, the logs and the process id. Without PASSWORD (or with an empty one)
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
 # HTTP is served on BOLT_PORT + 1. With GDS=1 in the environment its Graph Data Science library (the
-# open part, at most four threads) is loaded, too. `import` fills a new store with files (neo4j-admin database import
-# full), with a heap of HEAP (1g). `start` returns when the server answers on its port. Needs mvn and
+# open part, at most four threads) is loaded, too, and with APOC=1 the core of APOC. `import` fills a
+# new store with files (neo4j-admin database import full), with a heap of HEAP (1g). `start` returns when the server answers on its port. Needs mvn and
 # Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=5.26.30
 gds_version=2.13.9
+apoc_version=5.26.0
 artefacts=${CARGO_TARGET_DIR:-$root/target}/neo4j/$version
 
 # Copies artefacts GROUP:NAME:VERSION and all that they need into the folder lib of FOLDER, once.
@@ -44,19 +45,34 @@ fetch() {
     copy_artefacts "$artefacts" "org.neo4j:neo4j:$version" "org.neo4j:cypher-shell:$version"
 }
 
-# Fetches the library of algorithms, once: plugins are only what Neo4j itself does not have.
-fetch_gds() {
-    local jar name gds=$artefacts/gds
-    if [[ -e $gds/plugins ]]; then return; fi
-    copy_artefacts "$gds" "org.neo4j.gds:opengds-extension:$gds_version" "org.neo4j.gds:proc:$gds_version"
-    mkdir -p "$gds/plugins.new"
-    for jar in "$gds"/lib/*.jar; do
-        name=$(basename "$jar" | sed 's/-[0-9].*//')
-        if [[ $jar == *-$gds_version.jar ]] || ! compgen -G "$artefacts/lib/$name-[0-9]*.jar" >/dev/null; then
-            cp "$jar" "$gds/plugins.new/"
+# fetch_plugins NAME VERSION ARTEFACT...: fetches a library into the folder plugins of NAME, once. A plugin is only
+# what Neo4j itself does not have.
+fetch_plugins() {
+    local name=$1 version=$2 jar base folder=$artefacts/$1
+    shift 2
+    if [[ -e $folder/plugins ]]; then return; fi
+    copy_artefacts "$folder" "${@/%/:$version}"
+    mkdir -p "$folder/plugins.new"
+    for jar in "$folder"/lib/*.jar; do
+        base=$(basename "$jar" | sed 's/-[0-9].*//')
+        if [[ $jar == *-$version.jar ]] || ! compgen -G "$artefacts/lib/$base-[0-9]*.jar" >/dev/null; then
+            cp "$jar" "$folder/plugins.new/"
         fi
     done
-    mv "$gds/plugins.new" "$gds/plugins"
+    mv "$folder/plugins.new" "$folder/plugins"
+}
+
+# The plugins that were asked for, linked into the folder plugins of FOLDER.
+plugins() {
+    mkdir -p "$1/plugins"
+    if [[ -n ${GDS:-} ]]; then
+        fetch_plugins gds "$gds_version" org.neo4j.gds:opengds-extension org.neo4j.gds:proc
+        ln -sf "$artefacts"/gds/plugins/*.jar "$1/plugins/"
+    fi
+    if [[ -n ${APOC:-} ]]; then
+        fetch_plugins apoc "$apoc_version" org.neo4j.procedure:apoc-core org.neo4j.procedure:apoc-common
+        ln -sf "$artefacts"/apoc/plugins/*.jar "$1/plugins/"
+    fi
 }
 
 # The options that Neo4j's own start script gives to Java, and a fixed heap.
@@ -81,11 +97,8 @@ server.memory.pagecache.size=512m
 dbms.usage_report.enabled=false
 dbms.security.auth_enabled=$([[ -n $password ]] && echo true || echo false)
 CONF
-    if [[ -n ${GDS:-} ]]; then
-        cat >>"$folder/conf/neo4j.conf" <<CONF
-server.directories.plugins=$artefacts/gds/plugins
-dbms.security.procedures.unrestricted=gds.*
-CONF
+    if [[ -n ${GDS:-}${APOC:-} ]]; then
+        printf 'dbms.security.procedures.unrestricted=gds.*,apoc.*\n' >>"$folder/conf/neo4j.conf"
     fi
     if [[ -n $certificate ]]; then
         cp "$certificate" "$folder/certificates/public.crt"
@@ -106,14 +119,14 @@ CONF
 start() {
     local folder=$1 port=$2 password=${3:-} certificate=${4:-} key=${5:-}
     fetch
-    if [[ -n ${GDS:-} ]]; then fetch_gds; fi
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
+    plugins "$folder"
     if [[ ! -e $folder/conf/neo4j.conf ]]; then
         write_settings "$folder" "$port" "$password" "$certificate" "$key"
     fi
     rm -f "$folder/logs/neo4j.log"
-    java "${java_options[@]}" -cp "$artefacts/lib/*${GDS:+:$artefacts/gds/plugins/*}" \
+    java "${java_options[@]}" -cp "$artefacts/lib/*:$folder/plugins/*" \
         org.neo4j.server.CommunityEntryPoint \
         --home-dir="$folder" --config-dir="$folder/conf" >"$folder/console.log" 2>&1 &
     echo $! >"$folder/pid"

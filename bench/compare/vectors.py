@@ -2,6 +2,7 @@
 """Exact search for the nearest vectors: Telar and others, on the same vectors. One run, answers compared.
 
     vectors.py [--wheel WHEEL] [--section NAME,...] [--scale F] [--rounds N] [--only ENGINE,...] [--json FILE]
+               [--python PYTHON] [--telar BINARY] [--folder FOLDER]
 
 WHEEL is what `make wheel` leaves. Engines are installed from the package registry into target/compare/vectors, at the
 versions below. Each engine runs in a process of its own, bound to one processor; where one fails, the reason stands in
@@ -11,12 +12,17 @@ Sections:
     exact   the 10 nearest of 100,000 vectors of 768 numbers by cosine, all of them looked at; beside it a copy of as many
             bytes in memory (which moves each twice)
     facts   the search of graphiti as it sends it, over 76,000 relationships with vectors of 2,560 numbers
+    servers where it is named: the vectors of `exact` in Telar in process, in Telar and Neo4j over Bolt (search_servers.py), asked
+            in turns with the same Cypher. BINARY is a release build of `telar`; stores lie below FOLDER for the while, and need
+            about 3 GB. Times that passed come first there; processor time is the client's and the server's. Needs mvn and Java
 
 Figures are processor time, median of the rounds, which other programs on the machine disturb less; the time that passed
 stands behind it.
 """
-import argparse, json, os, statistics, subprocess, sys, time
+import argparse, json, os, shutil, statistics, subprocess, sys, time
 from pathlib import Path
+
+import search_servers
 
 ROOT = Path(__file__).resolve().parents[2]
 VENV = ROOT / 'target' / 'compare' / 'vectors'
@@ -176,18 +182,74 @@ def run_facts(engine, scale, rounds):
     return taken.figure(facts.nbytes)
 
 
+def load_by_bolt(server, chunks):
+    server.ask('CREATE CONSTRAINT FOR (c:Chunk) REQUIRE c.id IS UNIQUE')
+    for first in range(0, len(chunks), 1000):
+        server.ask("""UNWIND range(0, size($vectors) - 1) AS i CREATE (c:Chunk {id: $first + i})
+WITH c, i CALL db.create.setNodeVectorProperty(c, 'embedding', $vectors[i])""",
+                   first=first, vectors=chunks[first:first + 1000].tolist())
+
+
+def run_servers(arguments):
+    import numpy as np
+    import telar
+    chunks, queries = vectors(int(EXACT[0] * arguments.scale), EXACT[1])
+    wanted = [nearest(chunks, query) for query in queries]
+    lists = [query.astype(np.float64).tolist() for query in queries]
+    with search_servers.folder_for_stores(arguments.folder) as (folder, stack):
+        db = telar.open(folder / 'here')
+        db.create_nodes('Chunk', table_of(chunks, id=np.arange(len(chunks))))
+        db.close()
+        shutil.copytree(folder / 'here', folder / 'served')
+        db = telar.open(folder / 'here')
+        served = stack.enter_context(search_servers.telar(arguments.telar, folder / 'served'))
+        neo4j = stack.enter_context(search_servers.neo4j(folder / 'neo4j'))
+        began = time.perf_counter()
+        load_by_bolt(neo4j, chunks)
+        print(f'  neo4j: loaded in {time.perf_counter() - began:.1f} s', file=sys.stderr)
+
+        def asked(ask):
+            def call(turn):
+                found = ask(lists[turn % len(lists)])
+                ids, scores = wanted[turn % len(lists)]
+                # Neo4j computes in 32 bits: neighbours in the answer may be swapped where their scores are the same in them.
+                if len(found) != len(ids) or any(abs(row[1] - score) > 1e-6 for row, score in zip(found, scores)):
+                    raise SystemExit(f'the answers differ: {found}, expected {ids} {scores}')
+            return call
+        calls = {'telar': (asked(lambda v: db.query(CHUNKS, v=v).tuples()), None),
+                 'telar over Bolt': (asked(lambda v: served.ask(CHUNKS, v=v)), served),
+                 'neo4j': (asked(lambda v: neo4j.ask(CHUNKS, v=v)), neo4j)}
+        # The servers' programs are to be compiled and their memory filled.
+        search_servers.in_turns(calls, 2)
+        figures = search_servers.in_turns(calls, arguments.rounds)
+        db.close()
+    return figures
+
+
+def print_servers(figures):
+    print(f'{"servers":18} {"ms":>9} {"x telar":>9} {"x Bolt":>9} {"cpu ms":>9} {"x telar":>9} {"x Bolt":>9}')
+    for name, of in figures.items():
+        cells = []
+        for at in (0, 1):
+            cells += [f'{of[at] * 1e3:9.1f}'] + [f'{of[at] / figures[to][at]:9.2f}' for to in ('telar', 'telar over Bolt')]
+        print(f'{name:18}', *cells, flush=True)
+
+
 def child(arguments):
+    if arguments.child[0] == 'servers':
+        print(json.dumps(run_servers(arguments)))
+        return
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
     run = {'exact': run_exact, 'facts': run_facts}[arguments.child[0]]
     print(json.dumps(run(arguments.child[1], arguments.scale, arguments.rounds)))
 
 
-def install(wheel):
+def install(wheel, packages):
     python = VENV / 'bin' / 'python'
     if not python.exists():
         subprocess.run([sys.executable, '-m', 'venv', VENV], check=True)
     install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    subprocess.run([*install, *PACKAGES], check=True)
+    subprocess.run([*install, *packages], check=True)
     subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
     return python
 
@@ -200,20 +262,26 @@ def main():
     parser.add_argument('--scale', type=float, default=1.0)
     parser.add_argument('--rounds', type=int, default=9)
     parser.add_argument('--json', type=Path)
+    parser.add_argument('--python', help='an interpreter that has everything; nothing is installed')
+    parser.add_argument('--telar', type=Path, default=ROOT / 'target' / 'release' / 'telar')
+    parser.add_argument('--folder', type=Path)
     parser.add_argument('--child', nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
         return child(arguments)
     wheels = sorted((ROOT / 'target' / 'python' / 'wheels').glob('telar-*.whl'))
     wheel = arguments.wheel or (wheels[-1] if wheels else None)
-    if wheel is None:
+    if wheel is None and not arguments.python:
         raise SystemExit('there is no wheel: run `make wheel`, or name one with --wheel')
-    python, figures = install(wheel), {}
-    for section in arguments.section.split(','):
+    sections = arguments.section.split(',')
+    packages = [*PACKAGES, *(search_servers.PACKAGES if 'servers' in sections else [])]
+    python, figures = arguments.python or install(wheel, packages), {}
+    for section in sections:
         engines = ['copy', *arguments.only.split(',')] if section == 'exact' else ['telar']
         for engine in engines:
             command = [python, __file__, '--child', section, engine, '--scale', str(arguments.scale),
-                       '--rounds', str(arguments.rounds)]
+                       '--rounds', str(arguments.rounds), '--telar', arguments.telar]
+            command += ['--folder', arguments.folder] if arguments.folder else []
             # One thread for those who take a count of them from the environment.
             limits = {name: '1' for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'LANCE_CPU_THREADS')}
             done = subprocess.run(command, stdout=subprocess.PIPE, env={**os.environ, **limits}, text=True)
@@ -222,6 +290,9 @@ def main():
             figures[f'{section}/{engine}'] = figure
             if figure is None:
                 print(f'{section:6} {engine:8} failed')
+                continue
+            if section == 'servers':
+                print_servers(figure)
                 continue
             rate = figure['bytes'] / figure['cpu_s'] / 1e9
             ratio = figure['cpu_s'] / figures[f'{section}/telar']['cpu_s'] if figures.get(f'{section}/telar') else 0

@@ -18,6 +18,7 @@ import traceback
 import warnings
 
 import neo4j
+import record
 
 logging.disable(logging.CRITICAL)
 warnings.showwarning = lambda *_, **__: None  # A filter would not do: some set their own.
@@ -54,6 +55,8 @@ def equal(got, expected, what="value"):
 def rows(query, **parameters):
     """Runs a statement beside the framework, and returns its rows as lists."""
     with neo4j.GraphDatabase.driver(URI, auth=(USER, PASSWORD)) as driver:
+        if KIND == "neo4j" and query.startswith("SHOW"):
+            driver.execute_query(record.AWAIT, database_=DATABASE)  # Neo4j makes them in the background.
         return [list(row.values()) for row in driver.execute_query(query, parameters, database_=DATABASE).records]
 
 
@@ -106,10 +109,12 @@ def run(name):
     for title, (function, fails, errors) in CASES.items():
         if sys.argv[1:] and not any(part in title for part in sys.argv[1:]):
             continue
-        started = time.monotonic()
-        title = f"{name}::{title}"
+        started, begun = time.monotonic(), None
+        short, title = title, f"{name}::{title}"
         try:
             empty()
+            if record.FOLDER:
+                begun = record.begin()
             if inspect.iscoroutinefunction(function):
                 asyncio.run(function())
             else:
@@ -128,6 +133,8 @@ def run(name):
             else:
                 passed += 1
                 print(f"test {title} ... ok ({time.monotonic() - started:.2f} s)", flush=True)
+        if begun:
+            record.end(name, short, begun, URI, (USER, PASSWORD))
     status = "FAILED" if failed else "ok"
     print(f"{name}: result {status}. {passed} passed; {len(failed)} failed; {ignored} ignored", flush=True)
     # Not sys.exit: what a framework left running in a thread must not keep the gate.

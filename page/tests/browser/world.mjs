@@ -115,12 +115,18 @@ async function slowDown ({ context, page }, times) {
   })
 }
 
-// In the page: what is to follow a frame comes late. Preact waits for one, but not for longer than 35 ms. Numbers
-// of frames that wait are not those of timers: one that is given up in place of the other would be Playwright's.
+// In the page: what is to follow a frame comes late. Preact waits for one, but not for longer than 35 ms.
 function lateFrames (milliseconds) {
-  const { setTimeout, clearTimeout, requestAnimationFrame } = window
-  window.requestAnimationFrame = callback => setTimeout(() => requestAnimationFrame(callback), milliseconds)
-  window.cancelAnimationFrame = clearTimeout.bind(window)
+  const { setTimeout, requestAnimationFrame } = window
+  const waiting = new Set()
+  let last = 0
+  window.requestAnimationFrame = callback => {
+    const id = ++last
+    waiting.add(id)
+    setTimeout(() => requestAnimationFrame(time => { if (waiting.delete(id)) callback(time) }), milliseconds)
+    return id
+  }
+  window.cancelAnimationFrame = id => { waiting.delete(id) }
   window.setTimeout = (callback, wait, ...rest) => setTimeout(callback, wait === 35 ? milliseconds + 35 : wait, ...rest)
 }
 

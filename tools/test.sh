@@ -126,6 +126,7 @@ packages() {
     local frameworks=(graphiti langchain mcp lightrag graphrag mem0 telar_mcp)
     if [[ -n ${TELAR_LONG:-} ]]; then frameworks=(); fi
     step frameworks tools/frameworks.sh "$target/gate/telar" "${frameworks[@]}"
+    if [[ -n ${TELAR_LONG:-} ]]; then step 'frameworks, compared' tools/frameworks.sh --compare "$target/gate/telar"; fi
 }
 
 step tools tools

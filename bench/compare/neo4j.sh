@@ -10,8 +10,8 @@
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
 # HTTP is served on BOLT_PORT + 1. With GDS=1 in the environment its Graph Data Science library (the
 # open part, at most four threads) is loaded, too, and with APOC=1 the core of APOC. `import` fills a
-# new store with files (neo4j-admin database import full), with a heap of HEAP (1g). `start` returns when the server answers on its port. Needs mvn and
-# Java 17 or later.
+# new store with files (neo4j-admin database import full), with a heap of HEAP (1g). `start` returns
+# when the server answers on its port. Needs mvn and Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=5.26.30
@@ -48,10 +48,10 @@ fetch() {
 # fetch_plugins NAME VERSION ARTEFACT...: fetches a library into the folder plugins of NAME, once. A plugin is only
 # what Neo4j itself does not have.
 fetch_plugins() {
-    local name=$1 version=$2 jar base folder=$artefacts/$1
+    local version=$2 jar base folder=$artefacts/$1
     shift 2
     if [[ -e $folder/plugins ]]; then return; fi
-    copy_artefacts "$folder" "${@/%/:$version}"
+    copy_artefacts "$folder" "$@"
     mkdir -p "$folder/plugins.new"
     for jar in "$folder"/lib/*.jar; do
         base=$(basename "$jar" | sed 's/-[0-9].*//')
@@ -66,11 +66,14 @@ fetch_plugins() {
 plugins() {
     mkdir -p "$1/plugins"
     if [[ -n ${GDS:-} ]]; then
-        fetch_plugins gds "$gds_version" org.neo4j.gds:opengds-extension org.neo4j.gds:proc
+        fetch_plugins gds "$gds_version" "org.neo4j.gds:opengds-extension:$gds_version" \
+            "org.neo4j.gds:proc:$gds_version"
         ln -sf "$artefacts"/gds/plugins/*.jar "$1/plugins/"
     fi
     if [[ -n ${APOC:-} ]]; then
-        fetch_plugins apoc "$apoc_version" org.neo4j.procedure:apoc-core org.neo4j.procedure:apoc-common
+        # Guava is in APOC's own archive of all, but not among what it says it needs.
+        fetch_plugins apoc "$apoc_version" "org.neo4j.procedure:apoc-core:$apoc_version" \
+            "org.neo4j.procedure:apoc-common:$apoc_version" com.google.guava:guava:32.1.3-jre
         ln -sf "$artefacts"/apoc/plugins/*.jar "$1/plugins/"
     fi
 }

@@ -35,13 +35,12 @@ const EFFORT_MAX: usize = 8192;
 const COMPARED: usize = 3;
 /// So many vectors can be filtered while the effort of a search grows by one, and so many be
 /// compared exactly. PERF: crates/db/examples/vector_index.rs.
-const FILTERED: f64 = 400.0;
+const FILTERED: f64 = 800.0;
 const RANKED: f64 = 12.0;
+/// So few hits among what a search looked at tell little of the share that passes.
+const FEW: usize = 3;
 /// Effort after which it is known about which share of the vectors passes a filter.
 const EFFORT_PROBE: usize = 48;
-/// More vectors than expected, so that nearly always enough of them pass.
-const SPARE: f64 = 1.3;
-
 /// Who asks for memory.
 const WHO: &str = "vector search";
 
@@ -181,17 +180,20 @@ impl Search<'_> {
             if reach == f64::INFINITY || (near == self.wanted && effort >= least) {
                 return Ok(best.hits.into_sorted_vec());
             }
-            // As many as it takes if the others pass as often.
-            let more = SPARE * (self.wanted as f64 + 1.0) / (near as f64 + 0.5);
+            // As many as it takes if the others pass as often; if they do not, one more step is cheap.
+            let more = (self.wanted as f64 + 1.0) / (near as f64 + 0.5);
             let all = (given as f64 * more.min(64.0)) as usize;
-            effort = least.max(effort + effort / 2).max(all + all / 2);
-            let given_before = given.max(1);
-            given = given_of(effort).max(given);
-            let share = (near as f64 + 0.5) / given_before as f64;
+            let share = (near as f64 + 0.5) / given.max(1) as f64;
             let all_cost = of as f64 * (1.0 / FILTERED + share.min(1.0) / RANKED);
-            if effort > EFFORT_MAX || effort as f64 > all_cost {
+            let mut next = least.max(effort + effort / 4).max(all + all / 2);
+            if next > EFFORT_MAX || next as f64 > all_cost {
                 effort = usize::MAX;
+                continue;
             }
+            if near < FEW {
+                next = next.min(least.max(3 * effort));
+            }
+            (effort, given) = (next, given_of(next).max(given));
         }
     }
 

@@ -49,13 +49,14 @@ mod settings;
 mod status;
 mod summary;
 mod transaction;
+mod unread;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
-use axum::middleware::{from_fn_with_state, map_response};
+use axum::middleware::{from_fn, from_fn_with_state, map_response};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::watch;
@@ -168,7 +169,7 @@ impl App {
         };
         // The guard comes before everything else, and what it refuses has a date, too.
         let guarded = router.layer(from_fn_with_state(self.clone(), guard::guard));
-        guarded.layer(map_response(date::add)).with_state(self)
+        guarded.layer(from_fn(unread::wait)).layer(map_response(date::add)).with_state(self)
     }
 }
 

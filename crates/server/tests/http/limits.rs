@@ -89,6 +89,45 @@ fn a_body_that_does_not_come_is_given_up() {
     assert_eq!(server.rows("MATCH (n) RETURN count(n)"), json!([[0]]));
 }
 
+/// A request is refused before its body has come: that it comes later harms neither the answer nor
+/// the connection.
+#[test]
+fn a_body_that_comes_after_the_refusal_is_no_harm() {
+    let server = TestServer::new();
+    for (method, path, headers, status) in [
+        ("POST", "/db/none/query/v2", LOCAL_JSON, 404),
+        ("POST", "/nothing", LOCAL_JSON, 404),
+        ("PUT", QUERY, LOCAL_JSON, 405),
+        ("POST", QUERY, "Host: localhost\r\n", 415),
+        ("POST", QUERY, "Host: localhost\r\nOrigin: http://elsewhere.example\r\n", 403),
+        ("POST", "/db/none/mcp", LOCAL_JSON, 404),
+        ("GET", "/health", LOCAL_JSON, 200),
+    ] {
+        let body = json!({ "statement": "RETURN 1" }).to_string();
+        let mut connection = server.connect();
+        let length = body.len();
+        let head = format!("{method} {path} HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n");
+        connection.send(head);
+        thread::sleep(Duration::from_millis(50));
+        connection.send(&body);
+        assert_eq!(connection.answer().status, status, "{method} {path}");
+        connection.request("POST", QUERY, &[], &body);
+        assert_eq!(connection.answer().status, 202, "after {method} {path}");
+    }
+}
+
+/// Nobody waits long for a body that is refused, or at all for one that is asked about first.
+#[test]
+fn a_body_that_does_not_come_after_the_refusal_is_not_waited_for() {
+    let server = TestServer::new();
+    let head = format!("POST /db/none/mcp HTTP/1.1\r\n{LOCAL_JSON}Content-Length: 100\r\n");
+    for more in ["\r\n", "\r\n{\"statement\"", "Expect: 100-continue\r\n\r\n"] {
+        let mut connection = server.connect();
+        connection.send(format!("{head}{more}"));
+        assert_eq!(connection.answer().status, 404, "{more:?}");
+    }
+}
+
 #[test]
 fn what_is_no_http_is_refused() {
     let server = TestServer::with(impatient());

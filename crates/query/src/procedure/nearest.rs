@@ -180,7 +180,7 @@ impl Search<'_> {
             if reach == f64::INFINITY || (near == self.wanted && effort >= least) {
                 return Ok(best.hits.into_sorted_vec());
             }
-            // As many as it takes if the others pass as often; if they do not, one more step is cheap.
+            // As many as it takes if the others pass as often; if not, one more step is cheap.
             let more = (self.wanted as f64 + 1.0) / (near as f64 + 0.5);
             let all = (given as f64 * more.min(64.0)) as usize;
             let share = (near as f64 + 0.5) / given.max(1) as f64;

@@ -3,7 +3,7 @@
 
     fulltext.py [--documents N] [--example PROGRAM]
     fulltext.py --servers [--documents N] [--example PROGRAM] [--telar BINARY] [--wheel WHEEL | --python PYTHON] [--folder FOLDER]
-                [--rounds N]
+                [--rounds N] [--engines telar,bolt,neo4j]
 
 Documents are of 20 words by Zipf's law. PROGRAM is crates/db/examples/fulltext_cost.rs, built by
 `cargo build --release -p telar-db --example fulltext_cost` (target/release/examples/fulltext_cost). It writes documents
@@ -15,11 +15,12 @@ tantivy's median; the quotient. Telar is asked in Cypher and gives ids, tantivy 
 addresses of documents: both are included. Answers are compared: the number of hits, and the ten scores, which tantivy
 multiplies by 2.2; documents where their score is not that of others that were left out.
 
-With --servers, instead: Telar in process (WHEEL is what `make wheel` leaves), and Telar (BINARY, a release build) and Neo4j as servers
-(search_servers.py), with the documents of PROGRAM and its queries of two words, and the hundred pairs of words at a time that are drawn as those of
-documents are. The number of hits and the best ten are compared; the median of one query in turns is taken of as many rounds as --rounds says, on the wall
-and of processors (client and server). Stores lie below FOLDER for the while. PYTHON is an interpreter that has everything; nothing is installed then.
-Needs mvn and Java.
+With --servers, instead: `telar` in process (WHEEL is what `make wheel` leaves), and `bolt` (Telar, a release build at BINARY) and
+`neo4j` as servers (search_servers.py), with the documents of PROGRAM and its queries of two words, and with a hundred pairs of
+words that are drawn as those of documents are. The number of hits and the best ten are compared. Figures are those of one
+query, asked ten times in a turn, on the wall and of processors (client and server): medians of as many rounds as --rounds says.
+Stores lie below FOLDER for the while. PYTHON is an interpreter that has everything; nothing is installed then. Without `telar`
+in --engines no wheel is needed. Needs mvn and Java.
 """
 import argparse, random, shutil, statistics, subprocess, sys, time
 from pathlib import Path
@@ -31,7 +32,6 @@ HOME = ROOT / 'target' / 'compare' / 'fulltext'
 PACKAGE = 'tantivy==0.27.0'
 TIMES = 50
 BEST = 10
-SERVERS_PACKAGES = ['pyarrow==26.0.1', *search_servers.PACKAGES]
 SEARCH = """CALL db.index.fulltext.queryNodes('i', $q, {limit: 10}) YIELD node, score RETURN node.id AS id, score"""
 COUNT = "CALL db.index.fulltext.queryNodes('i', $q) YIELD node RETURN count(*)"
 INDEX = 'CREATE FULLTEXT INDEX i FOR (n:D) ON EACH [n.t]'
@@ -112,16 +112,17 @@ def same_best(rows, others):
             and above[0] == above[1])
 
 
-def build(ask, name):
+def load_by_bolt(server, texts, name):
+    for first in range(0, len(texts), 10_000):
+        server.ask('UNWIND range(0, size($texts) - 1) AS i CREATE (:D {t: $texts[i], id: $first + i})',
+                   texts=texts[first:first + 10_000], first=first)
     began = time.perf_counter()
-    ask(INDEX)
-    ask('CALL db.awaitIndexes(7200)')
+    server.ask(INDEX)
+    server.ask('CALL db.awaitIndexes(7200)')
     print(f'{name}: index built in {time.perf_counter() - began:.1f} s', flush=True)
 
 
 def compare_servers(given):
-    import pyarrow as pa
-    import telar
     texts = read_documents()
     with open(HOME / 'answers.tsv', encoding='utf-8') as file:
         queries = dict(line.split('\t')[:2] for line in file)
@@ -130,45 +131,43 @@ def compare_servers(given):
     drawn = [' '.join(chosen.choice(chosen.choice(texts).split()) for _ in range(2)) for _ in range(100)]
     wrong = 0
     with search_servers.folder_for_stores(given.folder) as (folder, stack):
-        db = telar.open(folder / 'here')
-        db.create_nodes('D', pa.table({'id': range(len(texts)), 't': texts}))
-        build(lambda text: db.query(text), 'telar')
-        db.close()
-        shutil.copytree(folder / 'here', folder / 'served')
-        db = telar.open(folder / 'here')
-        stack.callback(db.close)
+        engines, asks = given.engines.split(','), {}
+        with search_servers.telar(given.telar, folder / 'served') as served:
+            load_by_bolt(served, texts, 'bolt')
+        if 'telar' in engines:
+            import telar
+            shutil.copytree(folder / 'served', folder / 'here')
+            db = telar.open(folder / 'here')
+            stack.callback(db.close)
+            asks['telar'] = lambda text, **values: db.query(text, **values).tuples(), None
         served = stack.enter_context(search_servers.telar(given.telar, folder / 'served'))
+        asks['bolt'] = served.ask, served
         neo4j = stack.enter_context(search_servers.neo4j(folder / 'neo4j'))
-        for first in range(0, len(texts), 10_000):
-            neo4j.ask('UNWIND range(0, size($texts) - 1) AS i CREATE (:D {t: $texts[i], id: $first + i})',
-                      texts=texts[first:first + 10_000], first=first)
-        build(neo4j.ask, 'neo4j')
-        asks = {'telar': (lambda text, **values: db.query(text, **values).tuples(), None), 'bolt': (served.ask, served),
-                'neo4j': (neo4j.ask, neo4j)}
+        load_by_bolt(neo4j, texts, 'neo4j')
+        asks['neo4j'] = neo4j.ask, neo4j
+        columns = [name for name in ('telar', 'bolt') if name in asks]
 
         def again(ask, *texts):
             return lambda _: [ask(SEARCH, q=text) for text in texts]
 
         def measured(what, *texts, rounds):
             figures = search_servers.in_turns({name: (again(ask, *texts), server) for name, (ask, server) in asks.items()}, rounds)
-            cells = [f'{of[at] / len(texts) * 1e3:9.3f}' for at in (0, 1) for of in figures.values()]
-            ratios = [f'{figures["neo4j"][at] / figures[name][at]:7.2f}' for at in (0, 1) for name in ('telar', 'bolt')]
-            print(f'{what:<26}', *cells[:3], *ratios[:2], '|', *cells[3:], *ratios[2:], flush=True)
+            cells = []
+            for at in (0, 1):
+                cells += [f'{of[at] / len(texts) * 1e3:9.3f}' for of in figures.values()]
+                cells += [f'{figures["neo4j"][at] / figures[name][at]:7.2f}' for name in columns]
+            print(f'{what:<38}', *cells, flush=True)
         for name, (ask, _) in asks.items():
-            # Whatever is loaded and compiled once.
+            # What is loaded and compiled once.
             ask(SEARCH, q='nothing')
-            for _ in range(3):
+            for _ in range(20):
                 again(ask, *drawn)(0)
-        print('milliseconds of one search on the wall, and how many times faster telar and bolt are than neo4j; | the same of processors')
-        print(f'{"query":<26} {"telar":>9} {"bolt":>9} {"neo4j":>9} {"telar":>7} {"bolt":>7} | '
-              f'{"telar":>9} {"bolt":>9} {"neo4j":>9} {"telar":>7} {"bolt":>7}')
+        print('milliseconds of one search, and how many times as many neo4j takes; on the wall, then of processors')
+        print(f'{"query":<38}', *[cell for _ in range(2) for cell in (*(f'{name:>9}' for name in asks),
+                                                                       *(f'{"x " + name:>7}' for name in columns))])
         for what, text in queries.items():
             counts = {name: ask(COUNT, q=text)[0][0] for name, (ask, _) in asks.items()}
-            begin, firsts, best = 0, [], {}
-            for name, (ask, _) in asks.items():
-                begin = time.perf_counter()
-                best[name] = ask(SEARCH, q=text)
-                firsts.append((time.perf_counter() - begin) * 1e3)
+            best = {name: ask(SEARCH, q=text) for name, (ask, _) in asks.items()}
             if len(set(counts.values())) > 1 or not all(same_best(best['neo4j'], rows) for rows in best.values()):
                 wrong += 1
                 print(f'{what}: other answers: {counts} {best}')
@@ -193,7 +192,7 @@ def install_for_servers(python, wheel):
     if not python.exists():
         subprocess.run([sys.executable, '-m', 'venv', HOME / 'venv'], check=True)
     install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    subprocess.run([*install, PACKAGE, *SERVERS_PACKAGES], check=True)
+    subprocess.run([*install, PACKAGE, *search_servers.PACKAGES], check=True)
     subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
     return python
 
@@ -208,6 +207,7 @@ def main():
     parser.add_argument('--python')
     parser.add_argument('--folder', type=Path)
     parser.add_argument('--rounds', type=int, default=9)
+    parser.add_argument('--engines', default='telar,bolt,neo4j')
     parser.add_argument('--child', action='store_true', help=argparse.SUPPRESS)
     given = parser.parse_args()
     HOME.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 """Exact search for the nearest vectors: Telar and others, on the same vectors. One run, answers compared.
 
     vectors.py [--wheel WHEEL] [--section NAME,...] [--scale F] [--rounds N] [--only ENGINE,...] [--json FILE]
-               [--python PYTHON] [--telar BINARY] [--folder FOLDER]
+               [--python PYTHON] [--telar BINARY] [--folder FOLDER] [--servers NAME,...]
 
 WHEEL is what `make wheel` leaves. Engines are installed from the package registry into target/compare/vectors, at the
 versions below. Each engine runs in a process of its own, bound to one processor; where one fails, the reason stands in
@@ -12,9 +12,9 @@ Sections:
     exact   the 10 nearest of 100,000 vectors of 768 numbers by cosine, all of them looked at; beside it a copy of as many
             bytes in memory (which moves each twice)
     facts   the search of graphiti as it sends it, over 76,000 relationships with vectors of 2,560 numbers
-    servers where it is named: the vectors of `exact` in Telar in process, in Telar and Neo4j over Bolt (search_servers.py), asked
-            in turns with the same Cypher. BINARY is a release build of `telar`; stores lie below FOLDER for the while, and need
-            about 3 GB. Times that passed come first there; processor time is the client's and the server's. Needs mvn and Java
+    servers where it is named: the vectors of `exact` in Telar in process, in Telar and Neo4j over Bolt (search_servers.py),
+            asked in turns with the same Cypher. BINARY is a release build of `telar`; stores lie below FOLDER for the while, and
+            need about 3 GB. Time that passed comes first there; processor time is the client's and the server's. Needs mvn and Java
 
 Figures are processor time, median of the rounds, which other programs on the machine disturb less; the time that passed
 stands behind it.
@@ -190,23 +190,26 @@ WITH c, i CALL db.create.setNodeVectorProperty(c, 'embedding', $vectors[i])""",
                    first=first, vectors=chunks[first:first + 1000].tolist())
 
 
-def run_servers(arguments):
+def run_servers(arguments, engines):
     import numpy as np
-    import telar
     chunks, queries = vectors(int(EXACT[0] * arguments.scale), EXACT[1])
     wanted = [nearest(chunks, query) for query in queries]
     lists = [query.astype(np.float64).tolist() for query in queries]
     with search_servers.folder_for_stores(arguments.folder) as (folder, stack):
-        db = telar.open(folder / 'here')
-        db.create_nodes('Chunk', table_of(chunks, id=np.arange(len(chunks))))
-        db.close()
-        shutil.copytree(folder / 'here', folder / 'served')
-        db = telar.open(folder / 'here')
+        with search_servers.telar(arguments.telar, folder / 'served') as served:
+            load_by_bolt(served, chunks)
+        calls = {}
+        if 'telar' in engines:
+            import telar
+            shutil.copytree(folder / 'served', folder / 'here')
+            db = telar.open(folder / 'here')
+            stack.callback(db.close)
+            calls['telar'] = lambda v: db.query(CHUNKS, v=v).tuples(), None
         served = stack.enter_context(search_servers.telar(arguments.telar, folder / 'served'))
+        calls['bolt'] = lambda v: served.ask(CHUNKS, v=v), served
         neo4j = stack.enter_context(search_servers.neo4j(folder / 'neo4j'))
-        began = time.perf_counter()
         load_by_bolt(neo4j, chunks)
-        print(f'  neo4j: loaded in {time.perf_counter() - began:.1f} s', file=sys.stderr)
+        calls['neo4j'] = lambda v: neo4j.ask(CHUNKS, v=v), neo4j
 
         def asked(ask):
             def call(turn):
@@ -216,28 +219,26 @@ def run_servers(arguments):
                 if len(found) != len(ids) or any(abs(row[1] - score) > 1e-6 for row, score in zip(found, scores)):
                     raise SystemExit(f'the answers differ: {found}, expected {ids} {scores}')
             return call
-        calls = {'telar': (asked(lambda v: db.query(CHUNKS, v=v).tuples()), None),
-                 'telar over Bolt': (asked(lambda v: served.ask(CHUNKS, v=v)), served),
-                 'neo4j': (asked(lambda v: neo4j.ask(CHUNKS, v=v)), neo4j)}
+        calls = {name: (asked(ask), server) for name, (ask, server) in calls.items()}
         # The servers' programs are to be compiled and their memory filled.
         search_servers.in_turns(calls, 2)
-        figures = search_servers.in_turns(calls, arguments.rounds)
-        db.close()
-    return figures
+        return search_servers.in_turns(calls, arguments.rounds)
 
 
 def print_servers(figures):
-    print(f'{"servers":18} {"ms":>9} {"x telar":>9} {"x Bolt":>9} {"cpu ms":>9} {"x telar":>9} {"x Bolt":>9}')
+    """Milliseconds that passed and those of processors, and how many times faster telar and bolt are."""
+    print(f'{"servers":8} {"ms":>9} {"telar":>8} {"bolt":>8} | {"cpu ms":>9} {"telar":>8} {"bolt":>8}')
     for name, of in figures.items():
         cells = []
         for at in (0, 1):
-            cells += [f'{of[at] * 1e3:9.1f}'] + [f'{of[at] / figures[to][at]:9.2f}' for to in ('telar', 'telar over Bolt')]
-        print(f'{name:18}', *cells, flush=True)
+            times = [f'{of[at] / figures[to][at]:8.2f}' if to in figures else f'{"":8}' for to in ('telar', 'bolt')]
+            cells.append(' '.join([f'{of[at] * 1e3:9.1f}', *times]))
+        print(f'{name:8}', ' | '.join(cells), flush=True)
 
 
 def child(arguments):
     if arguments.child[0] == 'servers':
-        print(json.dumps(run_servers(arguments)))
+        print(json.dumps(run_servers(arguments, arguments.child[1].split(','))))
         return
     os.sched_setaffinity(0, {sorted(os.sched_getaffinity(0))[0]})
     run = {'exact': run_exact, 'facts': run_facts}[arguments.child[0]]
@@ -264,6 +265,7 @@ def main():
     parser.add_argument('--json', type=Path)
     parser.add_argument('--python', help='an interpreter that has everything; nothing is installed')
     parser.add_argument('--telar', type=Path, default=ROOT / 'target' / 'release' / 'telar')
+    parser.add_argument('--servers', default='telar,bolt,neo4j', help='without telar: no wheel is needed')
     parser.add_argument('--folder', type=Path)
     parser.add_argument('--child', nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -278,6 +280,7 @@ def main():
     python, figures = arguments.python or install(wheel, packages), {}
     for section in sections:
         engines = ['copy', *arguments.only.split(',')] if section == 'exact' else ['telar']
+        engines = [arguments.servers] if section == 'servers' else engines
         for engine in engines:
             command = [python, __file__, '--child', section, engine, '--scale', str(arguments.scale),
                        '--rounds', str(arguments.rounds), '--telar', arguments.telar]

@@ -257,6 +257,28 @@ fn commands_say_what_there_is_and_what_is_wrong() {
     run(&db, "CALL db.awaitIndex('works')");
 }
 
+/// Scores are those of Neo4j 5.26.30 (`tools/lucene`): each term is as rare as it is itself.
+#[test]
+fn terms_that_are_like_one_count_by_how_rare_they_are() {
+    let db = telar_db::open_in_memory().unwrap();
+    run(&db, "CREATE FULLTEXT INDEX i FOR (n:A) ON EACH [n.name]");
+    run(&db, "UNWIND ['graph', 'grape', 'graph x'] AS name CREATE (:A {name: name})");
+    let text = "CALL db.index.fulltext.queryNodes('i', 'graph~') YIELD node, score \
+                RETURN node.name, round(score * 10000)";
+    let expected = [("grape", 3973.0), ("graph", 2380.0), ("graph x", 1774.0)];
+    let expected = expected.map(|(name, score)| vec![Value::from(name), Value::Float(score)]);
+    assert_eq!(run(&db, text).rows, expected);
+    // No more than fifty, those most like it first: what is nearer than a word of two other
+    // letters is among them, though neither scores.
+    run(&db, "MATCH (n:A) DELETE n");
+    let letters = "UNWIND split('abcdefghijklmnopqrstuvwxyz', '') AS letter ";
+    run(&db, &format!("{letters} UNWIND ['a', 'b'] AS first CREATE (:A {{name: first + letter}})"));
+    run(&db, "CREATE (:A {name: 'z'}), (:A {name: 'x'})");
+    let found = found(&db, "i", "x~");
+    assert_eq!((found.len(), found[0].as_str()), (50, "x"));
+    assert!(found.iter().any(|name| name == "z"), "{found:?}");
+}
+
 #[test]
 fn options_of_a_query() {
     let db = telar_db::open_in_memory().unwrap();

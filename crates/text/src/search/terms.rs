@@ -152,7 +152,8 @@ impl<S: Source> Search<'_, S> {
         })
     }
 
-    /// The terms most like one, each scored by its likeness, as rare as the most frequent of them.
+    /// The terms most like one, each scored by its likeness, as rare as it is itself: as in Neo4j,
+    /// where Lucene by itself takes them all to be as rare as the most frequent.
     pub(super) fn fuzzy(
         &mut self,
         term: &str,
@@ -174,7 +175,7 @@ impl<S: Source> Search<'_, S> {
         for (found, distance) in self.passing((&from, &to), |term| edits(&sought, term, allowed))? {
             let shorter = found.chars().count().min(sought.len()).max(1);
             let like = if distance == 0 { 1.0 } else { 1.0 - distance as f32 / shorter as f32 };
-            near.push((like.max(0.0), found));
+            near.push((like, found));
         }
         // Stable: of terms that are as like, the first in order.
         near.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -192,10 +193,10 @@ impl<S: Source> Search<'_, S> {
             }
         }
         let totals = self.totals_of(field)?;
-        let df = nearest.iter().map(|(_, postings)| postings.len()).max().unwrap_or(0);
         let mut hits = Hits::new();
         for (like, postings) in nearest {
-            let scorer = Scorer::new(totals, idf(totals.documents, df as u64), like);
+            let df = postings.len() as u64;
+            let scorer = Scorer::new(totals, idf(totals.documents, df), like.max(0.0));
             for (id, frequency, norm) in postings {
                 hits.push((id, scorer.of(frequency, norm).into()));
             }

@@ -1,6 +1,6 @@
 // What the graph view asks of the server, and what becomes of the answers.
 
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 
 import type { Api } from '../server/api'
 import { elements, isKind, type Value } from '../server/values'
@@ -39,7 +39,8 @@ export class Actions {
   readonly edit = signal<Edit | undefined>(undefined)
   readonly error = signal<string | undefined>(undefined)
   readonly notice = signal<string | undefined>(undefined)
-  readonly isBusy = signal(false)
+  private readonly attempts = signal(0)
+  readonly isBusy = computed(() => this.attempts.value > 0)
   // Whether an algorithm is being chosen.
   readonly isChoosing = signal(false)
   readonly connects = signal(true)
@@ -47,7 +48,6 @@ export class Actions {
   // Stands before a statement that reads the past.
   prefix: string | undefined
   private asked = new AbortController()
-  private attempts = 0
   private computing: AbortController | undefined
 
   constructor (private readonly view: View, public api: Api) {}
@@ -207,7 +207,7 @@ export class Actions {
   }
 
   private async read (query: Query): Promise<Value[][]> {
-    return this.look(query, this.asked.signal)
+    return this.ask(query, this.asked.signal)
   }
 
   private addValues (rows: Value[][]): number {
@@ -257,8 +257,7 @@ export class Actions {
 
   private async attempt (work: () => Promise<void>): Promise<void> {
     const { signal } = this.asked
-    this.attempts += 1
-    this.isBusy.value = true
+    this.attempts.value++
     this.error.value = undefined
     this.notice.value = undefined
     try {
@@ -267,8 +266,7 @@ export class Actions {
       // Another result has come in the meantime.
       if (!signal.aborted) this.error.value = messageOf(error)
     } finally {
-      this.attempts -= 1
-      this.isBusy.value = this.attempts > 0
+      this.attempts.value--
     }
   }
 }

@@ -185,16 +185,11 @@ def has_documents(count):
     return (HOME / 'answers.tsv').exists() and len(read_documents()) == count
 
 
-def install_for_servers(python, wheel):
+def install_for_servers(wheel):
     wheel = wheel or next(iter(sorted((ROOT / 'target' / 'python' / 'wheels').glob('*.whl'))), None)
     if wheel is None:
         raise SystemExit('there is no wheel: run `make wheel`, or name one with --wheel')
-    if not python.exists():
-        subprocess.run([sys.executable, '-m', 'venv', HOME / 'venv'], check=True)
-    install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    subprocess.run([*install, PACKAGE, *search_servers.PACKAGES], check=True)
-    subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
-    return python
+    return search_servers.install(HOME / 'venv', [PACKAGE, *search_servers.PACKAGES], wheel)
 
 
 def main():
@@ -215,7 +210,7 @@ def main():
     if given.child:
         return 1 if compare_servers(given) else 0
     if given.servers:
-        python = given.python or install_for_servers(python, given.wheel)
+        python = given.python or install_for_servers(given.wheel)
         if not has_documents(given.documents):
             subprocess.run([given.example, str(given.documents), str(HOME)], check=True)
         return subprocess.run([python, __file__, *sys.argv[1:], '--child']).returncode

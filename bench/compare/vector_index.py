@@ -455,16 +455,6 @@ def print_servers(size, result):
         print(' | '.join(cells), flush=True)
 
 
-def install(wheel, packages):
-    python = VENV / 'bin' / 'python'
-    if not python.exists():
-        subprocess.run([sys.executable, '-m', 'venv', VENV], check=True)
-    install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    subprocess.run([*install, *packages], check=True)
-    subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
-    return python
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--wheel', type=Path)
@@ -497,7 +487,7 @@ def main():
         parser.error('there is no wheel: make wheel')
     sections = arguments.section.split(',')
     packages = [*PACKAGES, *(search_servers.PACKAGES if 'servers' in sections else [])]
-    python = arguments.python or install(wheel, packages)
+    python = arguments.python or search_servers.install(VENV, packages, wheel)
     results = {}
     for section in sections:
         if section == 'servers':

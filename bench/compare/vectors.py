@@ -245,16 +245,6 @@ def child(arguments):
     print(json.dumps(run(arguments.child[1], arguments.scale, arguments.rounds)))
 
 
-def install(wheel, packages):
-    python = VENV / 'bin' / 'python'
-    if not python.exists():
-        subprocess.run([sys.executable, '-m', 'venv', VENV], check=True)
-    install = [python, '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
-    subprocess.run([*install, *packages], check=True)
-    subprocess.run([*install, '--force-reinstall', '--no-deps', wheel], check=True)
-    return python
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--wheel', type=Path)
@@ -277,7 +267,7 @@ def main():
         raise SystemExit('there is no wheel: run `make wheel`, or name one with --wheel')
     sections = arguments.section.split(',')
     packages = [*PACKAGES, *(search_servers.PACKAGES if 'servers' in sections else [])]
-    python, figures = arguments.python or install(wheel, packages), {}
+    python, figures = arguments.python or search_servers.install(VENV, packages, wheel), {}
     for section in sections:
         engines = ['copy', *arguments.only.split(',')] if section == 'exact' else ['telar']
         engines = [arguments.servers] if section == 'servers' else engines

@@ -17,11 +17,15 @@ import signal
 import sys
 import tempfile
 from collections import Counter, namedtuple
+from pathlib import Path
 
 from answers import Figures, difference
 from known import ARGUED, OPEN, reason_of
 from queries import ALL, Documents, Queries, minimised, text
-from servers import INDEXES, Server, start_telar
+from servers import INDEXES, Server
+
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+from differential import start_telar
 
 Outcome = namedtuple("Outcome", "here there kind different argued open")
 
@@ -117,9 +121,9 @@ def main():
     other = Server("Neo4j", options.neo4j)
     rng = random.Random(options.seed)
     with tempfile.TemporaryDirectory() as folder:
-        process, uri = start_telar(options.telar, folder)
+        process, address = start_telar(options.telar, folder)
         try:
-            comparison = Comparison(Server("Telar", uri), other, Documents(rng))
+            comparison = Comparison(Server("Telar", f"bolt://{address}"), other, Documents(rng))
             comparison.telar.fill(comparison.documents)
             other.fill(comparison.documents)
             queries = Queries(rng)

@@ -1,9 +1,6 @@
 """Telar and Neo4j with the same graph and the same full-text indexes."""
 
-import subprocess
 import sys
-import time
-from pathlib import Path
 
 try:
     import neo4j
@@ -68,15 +65,3 @@ class Server:
         except neo4j.exceptions.Neo4jError as error:
             self.message = error.message
             return error.code
-
-
-def start_telar(binary, folder):
-    log = Path(folder) / "telar.log"
-    with open(log, "w", encoding="utf-8") as out:
-        server = subprocess.Popen([binary, "serve", "--memory", "--no-auth", "--no-http", "--bolt", "127.0.0.1:0"],
-                                  stdout=out, stderr=out)
-    while "bolt://" not in (written := log.read_text("utf-8")):
-        if server.poll() is not None:
-            raise SystemExit(f"telar serve ended: {written}")
-        time.sleep(0.01)
-    return server, "bolt://" + written.split("bolt://")[1].split()[0]

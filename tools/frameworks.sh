@@ -49,7 +49,6 @@ installed=$target/frameworks
 mkdir -p "$installed"
 
 scratch=$(mktemp -d)
-recordings=${FRAMEWORKS_RECORDINGS:-$scratch/recordings}
 server=
 
 # Ends the server that was started here, and nothing else.
@@ -59,6 +58,11 @@ stop() {
         wait "$server" 2>/dev/null || true
         server=
     fi
+}
+# Ends the Neo4j that was started here, and deletes its store.
+neo4j_stop() {
+    if [[ -e $scratch/neo4j/pid ]]; then bench/compare/neo4j.sh stop "$scratch/neo4j"; fi
+    rm -rf "$scratch/neo4j"
 }
 cleanup() {
     stop
@@ -104,7 +108,12 @@ fetched() {
 
 export FRAMEWORKS_PASSWORD=${FRAMEWORKS_PASSWORD:-frameworks-password}
 export FRAMEWORKS_KIND=${FRAMEWORKS_KIND:-telar}
-if [[ -n $compare ]]; then FRAMEWORKS_KIND=telar; fi
+if [[ -n $compare ]]; then
+    FRAMEWORKS_KIND=telar
+    recordings=${FRAMEWORKS_RECORDINGS:-$scratch/recordings}
+    mkdir -p "$recordings"
+    recordings=$(realpath "$recordings")
+fi
 # For cases that start it themselves.
 export FRAMEWORKS_TELAR=$(realpath "$telar")
 # Nothing is asked for outside, and nothing is told.
@@ -120,7 +129,7 @@ cases_of() {
     passed=$((passed + p)) failed=$((failed + f)) ignored=$((ignored + i))
 }
 
-# neo4j_start, neo4j_stop: a Neo4j with an empty store at `port`. What a store has held shows in ids and orders.
+# neo4j_start: starts a Neo4j with an empty store at `port`. What a store has held shows in ids and orders.
 neo4j_start() {
     # It needs the next port, too; below those that clients are given.
     port=$("$python" -c '
@@ -136,15 +145,7 @@ while True:
     break')
     APOC=1 GDS=1 bench/compare/neo4j.sh start "$scratch/neo4j" "$port" "$FRAMEWORKS_PASSWORD"
 }
-neo4j_stop() {
-    if [[ -e $scratch/neo4j/pid ]]; then bench/compare/neo4j.sh stop "$scratch/neo4j"; fi
-    rm -rf "$scratch/neo4j"
-}
 
-if [[ -n $compare ]]; then
-    mkdir -p "$recordings"
-    recordings=$(realpath "$recordings")
-fi
 passed=0 failed=0 ignored=0 compared=()
 if ! "$python" "$cases/compare_tests.py" -q; then failed=1; fi
 for name in "${names[@]}"; do

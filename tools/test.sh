@@ -38,8 +38,8 @@ step() {
     printf '==> %s: %s\n' "$name" "$*"
     "$@" 2>&1 | tee -a "$log" || status=$?
     if ((status != 0)); then
-        printf '\nFAILED: %s (exit %d after %d s)\n%s\n%s\n' \
-            "$name" "$status" $((SECONDS - begin)) "$(failures)" "$(summary)"
+        printf '\nFAILED: %s (exit %d after %d s)\n%s\n' \
+            "$name" "$status" $((SECONDS - begin)) "$(summary)"
         exit 1
     fi
     printf '<== %s: ok, %d s\n\n' "$name" $((SECONDS - begin))
@@ -50,6 +50,13 @@ failures() {
     awk '/^---- .* stdout ----$/ || /^✖ failing tests:/ || /^FAILED: / || /^E  / { left = 24 }
          left-- > 0' "$log" | cut -c 1-300 | head -n 120
 }
+
+# Lanes have no such end of their own.
+finish() {
+    local status=$?
+    if ((status != 0)); then printf 'the gate failed:\n%s\n%s\n' "$(failures)" "$(summary)"; fi
+}
+trap finish EXIT
 
 # install PACKAGE...: system packages, where this system has apt and we may use it.
 install() {
@@ -145,10 +152,7 @@ status=0
 (outside) || status=1
 wait "$packages" || status=1
 cat "$target/packages.log"
-if ((status != 0)); then
-    printf 'the gate failed:\n%s\n%s\n' "$(failures)" "$(summary)"
-    exit 1
-fi
+if ((status != 0)); then exit 1; fi
 
 if [[ -s $TELAR_SKIPPED ]]; then
     printf 'not tested, for want of (docs/test-data.md; TELAR_REQUIRE_DATA=1 makes it an error):\n'

@@ -41,6 +41,7 @@ const RANKED: f64 = 12.0;
 const FEW: usize = 3;
 /// Effort after which it is known about which share of the vectors passes a filter.
 const EFFORT_PROBE: usize = 48;
+
 /// Who asks for memory.
 const WHO: &str = "vector search";
 

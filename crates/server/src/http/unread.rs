@@ -1,4 +1,4 @@
-//! What a request's body still holds when the request has its answer.
+//! The rest of a request's body, when the request has its answer.
 //!
 //! A request is refused before its body is read. Many clients send the body by itself, so that it
 //! may come later than the answer; a connection that is closed by then answers it with a reset, and
@@ -21,7 +21,7 @@ use http_body_util::BodyExt;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-/// How long an answer waits for the rest of a body.
+/// Time that an answer waits for the rest of a body.
 const MOMENT: Duration = Duration::from_secs(1);
 /// Most bytes that are read for that.
 const BYTES_MAX: usize = 1 << 20;

@@ -69,8 +69,8 @@ def key(text):
     return text if plain else "`" + text.replace("`", "``") + "`"
 
 
-def entries(values):
-    return "{" + ", ".join(f"{key(k)}: {show(values[k])}" for k in sorted(values)) + "}"
+def entries(values, loose=False):
+    return "{" + ", ".join(f"{key(k)}: {show(values[k], loose)}" for k in sorted(values)) + "}"
 
 
 def node(n):
@@ -128,8 +128,8 @@ def real(x):
     return f"{mantissa.removesuffix('.0')}e{exponent}"
 
 
-def show(v):
-    """A value as the runner writes it."""
+def show(v, loose=False):
+    """A value as the runner writes it; `loose`: lists are sorted, numbers have 9 digits."""
     if v is None:
         return "null"
     if isinstance(v, bool):
@@ -137,7 +137,7 @@ def show(v):
     if isinstance(v, int):
         return str(v)
     if isinstance(v, float):
-        return real(v)
+        return real(float(f"{v:.9g}")) if loose else real(v)
     if isinstance(v, (str, Duration, Date)) or hasattr(v, "iso_format"):
         if isinstance(v, Duration):
             v = v.iso_format()
@@ -154,7 +154,8 @@ def show(v):
         axes = ", ".join(f"{a}: {real(c)}" for a, c in zip("xyz", v))
         return show(f"point({{{axes}, crs: '{names[v.srid]}'}})")
     if isinstance(v, (list, tuple)) and not isinstance(v, Point):
-        return "[" + ", ".join(show(e) for e in v) + "]"
+        elements = [show(e, loose) for e in v]
+        return "[" + ", ".join(sorted(elements) if loose else elements) + "]"
     if isinstance(v, Node):
         return node(v)
     if isinstance(v, Relationship):
@@ -168,7 +169,7 @@ def show(v):
             text += f"{'-' if forward else '<-'}{relationship(r)}{'->' if forward else '-'}{node(at)}"
         return text + ">"
     if isinstance(v, dict):
-        return entries(v)
+        return entries(v, loose)
     if isinstance(v, bytes):
         return "bytes " + v.hex()
     raise TypeError(type(v))
@@ -202,7 +203,7 @@ class Server:
             self.run(statement)
         self.graph, self.changed = graph, False
 
-    def answer(self, case, graph):
+    def answer(self, case, graph, loose=False):
         """The lines of the answer of a case."""
         parameters, before, last = case.statements()
         self.prepare(graph)
@@ -222,7 +223,7 @@ class Server:
         lines = []
         if names:
             lines = [" | ".join(names)]
-            rows = [" | ".join(show(v) for v in row) for row in rows]
+            rows = [" | ".join(show(v, loose) for v in row) for row in rows]
             lines += rows if case.ordered else sorted(rows)
         counters = summary.counters
         kept = {k: v for k, v in sorted(vars(counters).items())
@@ -238,6 +239,17 @@ def files(names):
         yield from sorted(name.glob("**/*.test")) if name.is_dir() else [name]
 
 
+def cases(blocks):
+    """The cases among the blocks of a file, each with the statements of its graph."""
+    graph = []
+    for block in blocks:
+        if block.title.startswith("graph"):
+            text = "\n".join(block.text)
+            graph = [s.strip().rstrip(";") for s in re.split(r";\s*\n", text) if s.strip()]
+        elif not block.title.startswith("file "):
+            yield block, graph
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("command", choices=["record", "compare"])
@@ -251,13 +263,8 @@ def main():
     asked = differ = 0
     for path in files(options.files):
         head, blocks = read(path)
-        graph = []
-        for case in blocks:
-            if case.title.startswith("graph"):
-                text = "\n".join(case.text)
-                graph = [s.strip().rstrip(";") for s in re.split(r";\s*\n", text) if s.strip()]
-                continue
-            if case.title.startswith("file ") or options.only not in case.title:
+        for case, graph in cases(blocks):
+            if options.only not in case.title:
                 continue
             asked += 1
             try:

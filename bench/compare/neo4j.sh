@@ -97,6 +97,7 @@ server.bolt.listen_address=127.0.0.1:$port
 server.bolt.advertised_address=127.0.0.1:$port
 server.http.listen_address=127.0.0.1:$((port + 1))
 server.https.enabled=false
+server.directories.import=import
 server.memory.pagecache.size=${PAGE_CACHE:-512m}
 dbms.usage_report.enabled=false
 dbms.security.auth_enabled=$([[ -n $password ]] && echo true || echo false)

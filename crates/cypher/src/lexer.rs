@@ -59,12 +59,24 @@ pub(crate) fn lex(source: &str, goes_on: &dyn Fn() -> bool) -> Lexed {
     Lexed { tokens: lexer.tokens, closes, errors: lexer.errors }
 }
 
+/// Length of an escape.
+const ESCAPE_BYTES: usize = 6;
+/// Characters that are `-` in the arrow of a relationship: soft hyphen, hyphens, dashes of all widths.
+const DASHES: [char; 10] = [
+    '\u{ad}', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{fe58}',
+    '\u{fe63}', '\u{ff0d}',
+];
+/// Characters that are `<` there.
+const LEFT_HEADS: [char; 4] = ['\u{27e8}', '\u{3008}', '\u{fe64}', '\u{ff1c}'];
+/// Characters that are `>` there.
+const RIGHT_HEADS: [char; 4] = ['\u{27e9}', '\u{3009}', '\u{fe65}', '\u{ff1e}'];
+
 /// The character that an escape at the beginning of a text stands for, and the bytes it takes:
 /// names may be written with `\u0041`.
 fn escaped_char(text: &str) -> Option<(char, usize)> {
     let digits = text.strip_prefix("\\u").or_else(|| text.strip_prefix("\\U"))?.get(..4)?;
     let number = u32::from_str_radix(digits, 16).ok().filter(|_| !digits.starts_with('+'))?;
-    char::from_u32(number).map(|char| (char, 6))
+    char::from_u32(number).map(|char| (char, ESCAPE_BYTES))
 }
 
 /// A name with its escapes replaced.
@@ -109,6 +121,12 @@ impl Lexer<'_> {
                     .is_some_and(|(char, _)| char.is_alphabetic() || char == '_') =>
             {
                 self.word();
+            }
+            b'\\'
+                if escaped_char(&self.source[start..])
+                    .is_some_and(|(char, _)| char.is_whitespace()) =>
+            {
+                self.at += ESCAPE_BYTES;
             }
             0x80.. => self.beyond_ascii(),
             _ => match punctuation(first, self.peek(1)) {
@@ -210,12 +228,37 @@ impl Lexer<'_> {
         self.source[self.at..].chars().next()
     }
 
+    /// The part of an arrow that a character stands for, which was just read. Texts that went through
+    /// a word processor have such dashes and brackets; they mean something between the elements of a
+    /// pattern only, as in Neo4j.
+    fn arrow_part(&self, char: char) -> Option<TokenKind> {
+        use TokenKind as T;
+        let before = self.tokens.last().map(|token| token.kind);
+        let next = self.source[self.at..].chars().find(|char| !char.is_whitespace())?;
+        if DASHES.contains(&char) {
+            let after_element = matches!(
+                before?,
+                T::RightParen | T::RightBracket | T::RightBrace | T::Plus | T::Star | T::Less | T::Minus
+            );
+            let before_element = matches!(next, '[' | '(' | '-' | '>')
+                || DASHES.contains(&next)
+                || RIGHT_HEADS.contains(&next);
+            return (after_element && before_element).then_some(T::Minus);
+        }
+        let is_left = LEFT_HEADS.contains(&char) && (next == '-' || DASHES.contains(&next));
+        let is_right = RIGHT_HEADS.contains(&char) && before == Some(T::Minus);
+        is_left.then_some(T::Less).or_else(|| is_right.then_some(T::Greater))
+    }
+
     fn beyond_ascii(&mut self) {
         let start = self.at;
         let Some(char) = self.char() else { return };
         self.at += char.len_utf8();
         if char.is_alphabetic() {
             return self.restart_word(start);
+        }
+        if let Some(kind) = self.arrow_part(char) {
+            return self.push(kind, start);
         }
         // The byte order mark stands at the beginning of files.
         if char.is_whitespace() || char == '\u{feff}' {
@@ -224,7 +267,8 @@ impl Lexer<'_> {
         let message = format!("the character '{}' has no meaning here", char.escape_debug());
         self.error(Detail::InvalidUnicodeCharacter, start, message);
         let help = match char {
-            '\u{ad}' | '\u{2010}'..='\u{2015}' | '\u{2212}' => "write '-'",
+            '\u{2212}' => "write '-'",
+            dash if DASHES.contains(&dash) => "write '-'",
             '\u{2018}' | '\u{2019}' | '\u{201c}' | '\u{201d}' => "write straight quotes: ' or \"",
             _ => "names with such characters stand in backticks",
         };

@@ -275,10 +275,17 @@ impl QueryError {
         self
     }
 
-    /// The status code that drivers of Neo4j know.
+    /// The status code that drivers of Neo4j know. Neo4j has another one than the kind's, which is
+    /// that of the openCypher TCK, for types that are found not to fit before the query runs, and for
+    /// counts of rows that turn out wrong while it does.
     #[must_use]
-    pub const fn code(&self) -> &'static str {
-        self.kind.code()
+    pub fn code(&self) -> &'static str {
+        let kind = match (self.kind, self.phase, self.detail.as_str()) {
+            (ErrorKind::Type, Phase::Compile, _) => ErrorKind::Syntax,
+            (ErrorKind::Syntax, Phase::Runtime, "NegativeIntegerArgument") => ErrorKind::Argument,
+            (kind, ..) => kind,
+        };
+        kind.code()
     }
 
     /// Whether the same query may succeed if it is run again.

@@ -124,7 +124,8 @@ fn entries(properties: &telar_graph::ValueMap) -> Option<Entries> {
 }
 
 fn failure(error: &QueryError) -> Failure {
-    let kind = error.code().rsplit('.').next().unwrap_or_default().to_owned();
+    // The kind is the type of the TCK; of some errors, Neo4j's code is another.
+    let kind = error.kind.code().rsplit('.').next().unwrap_or_default().to_owned();
     Failure {
         phase: match error.phase {
             query::Phase::Compile => Phase::Compile,

@@ -381,8 +381,8 @@ impl CoordinateName {
     }
 }
 
-/// A call of a function.
-#[derive(Debug, Clone, PartialEq)]
+/// A call of a function. Calls are equal that name it in other case: `count(n)` and `COUNT(n)`.
+#[derive(Debug, Clone)]
 pub struct FunctionCall {
     /// Its name, case as written; functions are found regardless of case.
     pub name: QualifiedName,
@@ -390,6 +390,16 @@ pub struct FunctionCall {
     pub distinct: bool,
     /// The arguments.
     pub arguments: Vec<Expr>,
+}
+
+impl PartialEq for FunctionCall {
+    fn eq(&self, other: &Self) -> bool {
+        let (a, b) = (&self.name.parts, &other.name.parts);
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| a.text.eq_ignore_ascii_case(&b.text))
+            && self.distinct == other.distinct
+            && self.arguments == other.arguments
+    }
 }
 
 /// `CASE operand WHEN tests THEN value ... ELSE default END`

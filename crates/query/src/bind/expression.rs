@@ -535,8 +535,13 @@ impl Binder<'_> {
         })
     }
 
+    /// A variable that stands where the grammar has nothing else.
+    fn named(&mut self, name: &ast::Name) -> Result<Expr, QueryError> {
+        self.expression(&ast::Expr { kind: ExprKind::Variable(name.clone()), span: name.span })
+    }
+
     fn map_projection(&mut self, m: &MapProjection) -> Result<Expr, QueryError> {
-        let object = self.variable_value(&m.variable)?;
+        let object = self.named(&m.variable)?;
         if let Some(variable) = self.scope.find(&m.variable.text) {
             let keyed = TypeSet::KEYED.or(TypeSet::INSTANT).or(TypeSet::DURATION);
             self.fitting(variable.types, keyed, m.variable.span)?;
@@ -555,7 +560,7 @@ impl Binder<'_> {
                     entries.push((entry.key.text.as_ref().into(), value));
                 }
                 MapProjectionItem::Variable(name) => {
-                    entries.push((name.text.as_ref().into(), self.variable_value(name)?));
+                    entries.push((name.text.as_ref().into(), self.named(name)?));
                 }
             }
         }

@@ -14,6 +14,7 @@
 //! - `schema`, `show`: commands that are no queries, `database`: `USE`.
 //! - `syntax`: walks over the syntax tree.
 
+mod before;
 mod clause;
 mod counting;
 mod database;

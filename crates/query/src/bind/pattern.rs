@@ -145,7 +145,16 @@ impl Binder<'_> {
                 }
                 PathPart::Relationship(r) => {
                     let times = r.quantifier.as_ref();
-                    let slot = self.relationship_slot(r, times.is_some(), before)?;
+                    // As of a length: `shortestPath((a)-[r]-(b))` has a list of one.
+                    let many = r.length.is_some()
+                        || matches!(
+                            declared.path.search,
+                            ast::PathSearch::ShortestPath | ast::PathSearch::AllShortestPaths
+                        );
+                    let slot = match times {
+                        Some(_) => self.repeated_slot(r)?,
+                        None => self.relationship_slot(r, many, before)?,
+                    };
                     (slot, Part::Relationship(r, times))
                 }
                 PathPart::Group(group) => match &group.quantifier {
@@ -155,7 +164,7 @@ impl Binder<'_> {
                     }
                     Some(times) if let Some(r) = group::only_relationship(group) => {
                         self.node_between(declared);
-                        let slot = self.relationship_slot(r, true, before)?;
+                        let slot = self.repeated_slot(r)?;
                         (slot, Part::Relationship(r, Some(times)))
                     }
                     Some(times) => {
@@ -234,17 +243,21 @@ impl Binder<'_> {
         Ok(slot)
     }
 
+    fn repeated_slot(&mut self, r: &RelationshipPattern) -> Result<Slot, QueryError> {
+        match &r.variable {
+            None => Ok(self.new_slot()),
+            Some(name) => self.declare_new(name, Kind::Relationships),
+        }
+    }
+
+    /// The variable of a relationship, or of a list of them if there may be `many`.
     fn relationship_slot(
         &mut self,
         r: &RelationshipPattern,
-        repeated: bool,
+        many: bool,
         before: &HashSet<Slot>,
     ) -> Result<Slot, QueryError> {
         let Some(name) = &r.variable else { return Ok(self.new_slot()) };
-        if repeated {
-            return self.declare_new(name, Kind::Relationships);
-        }
-        let many = r.length.is_some();
         let wanted = if many { Kind::Relationships } else { Kind::Relationship };
         let Some(variable) = self.scope.find(&name.text) else {
             return Ok(self.declare(&name.text, wanted));

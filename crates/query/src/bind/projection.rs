@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use telar_cypher::ast::{self, ExprKind, Projection, ProjectionItem};
+use telar_cypher::ast::{self, ExprKind, Literal, Projection, ProjectionItem};
 
 use super::clause::Columns;
 use super::scope::{Kind, Scope, Variable};
@@ -60,6 +60,9 @@ fn is_simple(e: &ast::Expr) -> bool {
     match &e.kind {
         ExprKind::Variable(_) => true,
         ExprKind::Property { object, .. } => is_simple(object),
+        ExprKind::Index { object, index } => {
+            matches!(index.kind, ExprKind::Literal(Literal::String(_))) && is_simple(object)
+        }
         _ => syntax::aggregate_name(e).is_some(),
     }
 }

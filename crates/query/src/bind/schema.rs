@@ -138,6 +138,13 @@ impl Binder<'_> {
             name => name,
         };
         PropertyType::ALL.iter().copied().find(|ty| ty.name() == name).ok_or_else(|| {
+            // Neo4j has lists of one type whose elements are not null, and nothing else.
+            if !(name.starts_with("LIST<") && name.matches('<').count() == 1
+                && name.ends_with(" NOT NULL>"))
+            {
+                let message = format!("a constraint cannot be of type {name}");
+                return self.syntax("InvalidType", message, of.span);
+            }
             let names: Vec<_> = PropertyType::ALL.iter().map(|ty| ty.name()).collect();
             let message = format!(
                 "a constraint of type {name} is not supported; there are {}, VECTOR<type>(dimension) (LIST is \

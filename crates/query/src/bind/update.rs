@@ -58,6 +58,11 @@ impl Binder<'_> {
         for path in &clause.patterns {
             self.created_path(path, true, &mut made)?;
         }
+        let items = self.computed_before(&mut made.steps);
+        let input = match items.is_empty() {
+            true => input,
+            false => Plan::from(Extend { input, items }),
+        };
         // One clause after the other does the same as all of it in one: scripts of thousands of
         // them become one operator.
         if let Plan::Create(mut before) = input {

@@ -45,7 +45,7 @@ impl Outcome {
     fn status(&self) -> Value {
         let (id, error) = match self {
             Self::Committed(ts) => (Value::from(ts.get().to_string().as_str()), Value::Null),
-            Self::Failed(e) => (Value::Null, Value::from(e.to_string().as_str())),
+            Self::Failed(e) => (Value::Null, Value::from(e.message.as_str())),
             Self::NotStarted => (Value::Null, Value::Null),
         };
         let entries = [

@@ -19,7 +19,7 @@ pub(super) fn count(expr: &Expr, what: &str, cx: &mut Exec<'_>) -> Result<usize,
             format!("{what} {n} is negative; it must be an integer of 0 or more"),
         )),
         other => Err(QueryError::runtime(
-            ErrorKind::Syntax,
+            if other.is_null() { ErrorKind::Type } else { ErrorKind::Argument },
             "InvalidArgumentType",
             format!("{what} needs an integer of 0 or more, found {}", other.type_name()),
         )),

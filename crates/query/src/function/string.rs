@@ -207,7 +207,17 @@ fn text_and_count<'a>(
     if args[0].is_null() {
         return Ok(None);
     }
-    Ok(Some((args::text(function, &args[0])?, args::count(function, &args[1])?)))
+    let text = args::text(function, &args[0])?;
+    Ok(Some((text, count_of(text, function, &args[1])?)))
+}
+
+/// A count of characters of `text`. Of an empty text every part is empty, as in Neo4j, with a negative
+/// count, too.
+fn count_of(text: &str, function: &str, count: &Value) -> Result<usize, EvalError> {
+    match count {
+        Value::Int(_) if text.is_empty() => Ok(0),
+        count => args::count(function, count),
+    }
 }
 
 fn substring(args: &[Value], _: &Context) -> Result<Value, EvalError> {
@@ -218,7 +228,7 @@ fn substring(args: &[Value], _: &Context) -> Result<Value, EvalError> {
     Ok(match args.get(2) {
         None => rest.into(),
         Some(length) => {
-            let length = args::count("substring()", length)?;
+            let length = count_of(text, "substring()", length)?;
             rest[..pieces::byte_of(rest, length)?].into()
         }
     })

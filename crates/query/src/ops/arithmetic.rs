@@ -247,5 +247,5 @@ fn join_text(a: &str, b: &str) -> Result<Value, EvalError> {
 }
 
 fn by_zero() -> EvalError {
-    EvalError::new(Detail::DivisionByZero, "division by zero")
+    EvalError::new(Detail::DivisionByZero, "/ by zero")
 }

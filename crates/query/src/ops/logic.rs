@@ -1,4 +1,7 @@
 //! `AND`, `OR`, `XOR` and `NOT` over true, false and null.
+//!
+//! A list counts as whether it has elements, as in Neo4j, where its type shows only when the query
+//! runs.
 
 use telar_graph::Value;
 
@@ -8,11 +11,12 @@ use crate::error::{EvalError, describe};
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` when the value is neither a boolean nor null.
+/// `InvalidArgumentType` when the value is neither a boolean, nor a list, nor null.
 pub fn truth(value: &Value) -> Result<Option<bool>, EvalError> {
     match value {
         Value::Bool(x) => Ok(Some(*x)),
         Value::Null => Ok(None),
+        Value::List(list) => Ok(Some(!list.is_empty())),
         other => Err(EvalError::wrong_type("BOOLEAN", &describe(other))),
     }
 }
@@ -21,7 +25,7 @@ pub fn truth(value: &Value) -> Result<Option<bool>, EvalError> {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` on an operand that is neither a boolean nor null.
+/// `InvalidArgumentType` on an operand that is neither a boolean, nor a list, nor null.
 pub fn and(a: &Value, b: &Value) -> Result<Value, EvalError> {
     Ok(match (truth(a)?, truth(b)?) {
         (Some(false), _) | (_, Some(false)) => Value::Bool(false),
@@ -34,7 +38,7 @@ pub fn and(a: &Value, b: &Value) -> Result<Value, EvalError> {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` on an operand that is neither a boolean nor null.
+/// `InvalidArgumentType` on an operand that is neither a boolean, nor a list, nor null.
 pub fn or(a: &Value, b: &Value) -> Result<Value, EvalError> {
     Ok(match (truth(a)?, truth(b)?) {
         (Some(true), _) | (_, Some(true)) => Value::Bool(true),
@@ -47,7 +51,7 @@ pub fn or(a: &Value, b: &Value) -> Result<Value, EvalError> {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` on an operand that is neither a boolean nor null.
+/// `InvalidArgumentType` on an operand that is neither a boolean, nor a list, nor null.
 pub fn xor(a: &Value, b: &Value) -> Result<Value, EvalError> {
     let (a, b) = (truth(a)?, truth(b)?);
     Ok(a.zip(b).map(|(a, b)| a != b).into())
@@ -57,7 +61,7 @@ pub fn xor(a: &Value, b: &Value) -> Result<Value, EvalError> {
 ///
 /// # Errors
 ///
-/// `InvalidArgumentType` on an operand that is neither a boolean nor null.
+/// `InvalidArgumentType` on an operand that is neither a boolean, nor a list, nor null.
 pub fn not(a: &Value) -> Result<Value, EvalError> {
     Ok(truth(a)?.map(|a| !a).into())
 }

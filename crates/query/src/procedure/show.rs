@@ -2,6 +2,7 @@
 
 mod graph_functions;
 mod servers;
+mod statement;
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,10 +10,7 @@ use std::sync::Arc;
 use telar_cypher::ast::{self, ConstraintFilter, EntityKind};
 use telar_graph::update::IndexedObjects;
 use telar_graph::value::{DateTime, Duration, UtcOffset};
-use telar_graph::{
-    ConstraintKind, Graph, IndexKind, IndexState, PropertyKeyId, PropertyType, SchemaKind,
-    SchemaRule, Value,
-};
+use telar_graph::{ConstraintKind, Graph, IndexKind, IndexState, SchemaKind, SchemaRule, Value};
 
 use super::describe::{described, taken_apart};
 use super::{CallContext, Field, Mode, Procedure, RowSource, Rows, known, signature};
@@ -27,6 +25,7 @@ use crate::schema::{
     LOOKUP_PROVIDER, Lookup, about, index_config, index_provider, is_later_part, parts, type_name,
 };
 pub(crate) use servers::{databases, servers};
+use statement::create_statement;
 
 type Returned = Result<Rows, QueryError>;
 type Source = Result<Box<dyn RowSource>, QueryError>;
@@ -124,66 +123,6 @@ const I: &str = "INTEGER";
 const B: &str = "BOOLEAN";
 const L: &str = "LIST<STRING>";
 const ANY: &str = "ANY";
-
-/// The command that makes a rule.
-fn create_statement(rule: &SchemaRule, graph: &dyn Graph) -> String {
-    let (nodes, label, keys) = about(rule, graph);
-    let (label, name) = (print::quoted(&label), print::quoted(&rule.name));
-    let (variable, pattern) = match nodes {
-        true => ("n", format!("(n:{label})")),
-        false => ("r", format!("()-[r:{label}]-()")),
-    };
-    let keys: Vec<String> =
-        keys.iter().map(|key| format!("{variable}.{}", print::quoted(key))).collect();
-    let keys = keys.join(", ");
-    let kind = match rule.kind {
-        SchemaKind::Index(kind) if kind.has_settings() => return create_parts(rule, graph),
-        SchemaKind::Index(kind) => {
-            return format!("CREATE {} INDEX {name} FOR {pattern} ON ({keys})", kind.name());
-        }
-        SchemaKind::Constraint(kind) => kind,
-    };
-    let required = match (kind, nodes) {
-        (ConstraintKind::Unique, _) => "UNIQUE".into(),
-        (ConstraintKind::Key, true) => "NODE KEY".into(),
-        (ConstraintKind::Key, false) => "RELATIONSHIP KEY".into(),
-        (ConstraintKind::Exists, _) => "NOT NULL".into(),
-        (ConstraintKind::Type(PropertyType::List), _) => ":: LIST<ANY>".into(),
-        (ConstraintKind::Type(ty), _) => format!(":: {}", ty.name()),
-    };
-    format!("CREATE CONSTRAINT {name} FOR {pattern} REQUIRE ({keys}) IS {required}")
-}
-
-/// The command that makes a full-text or vector index.
-fn create_parts(rule: &SchemaRule, graph: &dyn Graph) -> String {
-    let Some(options) = &rule.options else { return String::new() };
-    let (nodes, _, keys) = about(rule, graph);
-    let labels = all_labels(rule, graph);
-    let labels: Vec<String> = labels.iter().map(|label| print::quoted(label)).collect();
-    let (name, labels) = (print::quoted(&options.of), labels.join("|"));
-    let (variable, pattern) = match nodes {
-        true => ("n", format!("(n:{labels})")),
-        false => ("r", format!("()-[r:{labels}]-()")),
-    };
-    let listed = |keys: &[String]| {
-        let key = |key: &String| format!("{variable}.{}", print::quoted(key));
-        keys.iter().map(key).collect::<Vec<_>>().join(", ")
-    };
-    let (keys, settings) = (listed(&keys), crate::literal(&rule_options(rule)));
-    let Some(vector) = options.vector() else {
-        return format!(
-            "CREATE FULLTEXT INDEX {name} FOR {pattern} ON EACH [{keys}] OPTIONS {settings}"
-        );
-    };
-    let names = graph.property_key_names();
-    let named = |key: &PropertyKeyId| names.get(usize::from(key.get())).cloned();
-    let filters: Vec<String> = vector.filters.iter().filter_map(named).collect();
-    let with = match &filters[..] {
-        [] => String::new(),
-        filters => format!(" WITH [{}]", listed(filters)),
-    };
-    format!("CREATE VECTOR INDEX {name} FOR {pattern} ON ({keys}){with} OPTIONS {settings}")
-}
 
 /// The labels, or types, of all parts of an index.
 fn all_labels(rule: &SchemaRule, graph: &dyn Graph) -> Vec<String> {
@@ -356,7 +295,10 @@ pub(crate) fn constraints(filter: ConstraintFilter) -> Shown {
                 Value::list(keys),
                 owned.then_some(rule.name.as_str()).into(),
                 ty.map(|ty| Value::from(&*ty)).into(),
-                Value::map::<&str, Value>([]),
+                match owned {
+                    true => rule_options(&rule),
+                    false => Value::map::<&str, Value>([]),
+                },
                 create_statement(&rule, graph).into(),
             ]
         };

@@ -42,7 +42,7 @@ impl From<QueryError> for Failure {
             (Some(_), Some(_)) => error.to_string(),
             _ => error.message.clone(),
         };
-        Self { code: error.kind.code(), message, detail: Some(error.detail) }
+        Self { code: error.code(), message, detail: Some(error.detail) }
     }
 }
 

@@ -47,7 +47,7 @@ impl fmt::Display for Failure {
 
 impl From<QueryError> for Failure {
     fn from(error: QueryError) -> Self {
-        Self { code: error.kind.code().to_owned(), message: error.to_string() }
+        Self { code: error.code().to_owned(), message: error.to_string() }
     }
 }
 

@@ -238,7 +238,13 @@ impl Lexer<'_> {
         if DASHES.contains(&char) {
             let after_element = matches!(
                 before?,
-                T::RightParen | T::RightBracket | T::RightBrace | T::Plus | T::Star | T::Less | T::Minus
+                T::RightParen
+                    | T::RightBracket
+                    | T::RightBrace
+                    | T::Plus
+                    | T::Star
+                    | T::Less
+                    | T::Minus
             );
             let before_element = matches!(next, '[' | '(' | '-' | '>')
                 || DASHES.contains(&next)

@@ -302,8 +302,15 @@ impl Binder<'_> {
             }
         }
         if links.len() == 1
-            && let Some((op, right)) = links.pop()
+            && let Some((op, mut right)) = links.pop()
         {
+            // Neo4j computes literals as IEEE 754 says: `1.0 / 0` is infinite, other divisions of
+            // floats by an integer of zero are errors.
+            if let (Binary::Divide, Expr::Const(Value::Float(_)), Expr::Const(Value::Int(0))) =
+                (op, &bound, &right)
+            {
+                right = Expr::Const(Value::Float(0.0));
+            }
             bound = Expr::Binary(op, Box::new(bound), Box::new(right));
         }
         Ok(if links.is_empty() { bound } else { Expr::Chain(Box::new(bound), links) })

@@ -368,12 +368,12 @@ impl Binder<'_> {
             items.push(match &item.kind {
                 RemoveItemKind::Property { object, key } => {
                     let object = self.object_left(object)?;
-                    SetItem::Property { object, key: Expr::text(&key.text), value: Expr::NULL }
+                    SetItem::RemoveProperty { object, key: Expr::text(&key.text) }
                 }
                 RemoveItemKind::DynamicProperty { object, key } => {
                     let object = self.object_left(object)?;
                     self.expect_name(key, TypeSet::STRING)?;
-                    SetItem::Property { object, key: self.expression(key)?, value: Expr::NULL }
+                    SetItem::RemoveProperty { object, key: self.expression(key)? }
                 }
                 RemoveItemKind::Labels { variable, labels } => {
                     let (node, labels) = self.labels_of_item(variable, labels)?;

@@ -99,12 +99,26 @@ fn set_properties(
         }
     }
     for (key, value) in new {
-        let (null, before) = (value.is_null(), cx.counters.properties_set);
-        set_property(object, &key, value, cx)?;
-        // As Neo4j counts: `= {key: null}` sets every key that the database knows.
-        if null && replace && cx.graph().find_property_key(&key).is_some() {
-            cx.counters.properties_set = before + 1;
-        }
+        set_counted(object, &key, value, false, cx)?;
+    }
+    Ok(())
+}
+
+/// Sets one of several properties, and counts as Neo4j does: a null, too, though there was no value,
+/// if the database knows the key, or the statement is making it known.
+fn set_counted(
+    object: &Value,
+    key: &str,
+    value: Value,
+    is_new: bool,
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    let is_known = is_new || cx.graph().find_property_key(key).is_some();
+    let counts = value.is_null() && is_known && !cx.is_deleted(object);
+    let before = cx.counters.properties_set;
+    set_property(object, key, value, cx)?;
+    if counts {
+        cx.counters.properties_set = before + 1;
     }
     Ok(())
 }
@@ -125,7 +139,11 @@ fn property(
     row: &Batch,
     cx: &mut Exec<'_>,
 ) -> Result<Option<(Value, Arc<str>, Value)>, QueryError> {
-    let SetItem::Property { object, key, value } = item else { return Ok(None) };
+    let (object, key, value) = match item {
+        SetItem::Property { object, key, value } => (object, key, value),
+        SetItem::RemoveProperty { object, key } => (object, key, &Expr::NULL),
+        _ => return Ok(None),
+    };
     let object = eval(object, row, cx)?.get(0);
     let key = eval(key, row, cx)?.get(0);
     let value = eval(value, row, cx)?.get(0);
@@ -147,12 +165,9 @@ fn set_together(
             // What cannot be stored is refused all the same.
             storable(value.clone())?;
         } else {
-            let before = cx.counters.properties_set;
-            set_property(object, key, value.clone(), cx)?;
-            // As Neo4j counts: one of them is set even if it is null and there was none.
-            if values[..at].iter().any(|(_, earlier, _)| earlier == key) && !cx.is_deleted(object) {
-                cx.counters.properties_set = before + 1;
-            }
+            let mut earlier = values[..at].iter().filter(|(_, earlier, _)| earlier == key);
+            let is_new = earlier.any(|(.., value)| !value.is_null());
+            set_counted(object, key, value.clone(), is_new, cx)?;
         }
     }
     Ok(())
@@ -182,7 +197,7 @@ pub(crate) fn apply(
         }
         rest = behind;
         match item {
-            SetItem::Property { .. } => {
+            SetItem::Property { .. } | SetItem::RemoveProperty { .. } => {
                 if let Some((object, key, value)) = property(item, rows, cx)? {
                     set_property(&object, &key, value, cx)?;
                 }

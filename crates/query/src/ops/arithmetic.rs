@@ -137,15 +137,19 @@ pub fn multiply(a: &Value, b: &Value) -> Result<Value, EvalError> {
     )
 }
 
-/// `a / b`. Integers divide toward zero; a float divides by zero as IEEE 754 says.
+/// `a / b`. Integers divide toward zero. Division by a float of zero is as IEEE 754 says, but for
+/// durations; by an integer of zero it is an error, of a float, too, as in Neo4j.
 ///
 /// # Errors
 ///
-/// `DivisionByZero` of an integer or duration; `IntegerOverflow`; `InvalidArgumentType`.
+/// `DivisionByZero`; `IntegerOverflow`; `InvalidArgumentType`.
 pub fn divide(a: &Value, b: &Value) -> Result<Value, EvalError> {
     let by_number = |d: &Duration, by: f64| {
         if by == 0.0 { Err(by_zero()) } else { Ok(d.checked_div_f64(by)?.into()) }
     };
+    if let (Float(_), Int(0)) = (a, b) {
+        return Err(by_zero());
+    }
     arithmetic(
         a,
         b,

@@ -271,7 +271,7 @@ impl Effects {
     pub(crate) fn sets(&mut self, item: &SetItem) {
         let writes = &mut self.writes;
         match item {
-            SetItem::Property { object, key, .. } => {
+            SetItem::Property { object, key, .. } | SetItem::RemoveProperty { object, key } => {
                 let key = text(key);
                 writes.properties.add(slot_of(object), key.as_ref());
             }

@@ -167,16 +167,18 @@ impl Printer<'_> {
         let labels = |labels: &[LabelName]| -> String {
             labels.iter().map(|label| self.label(label)).collect()
         };
-        let item = |item: &SetItem| match item {
-            SetItem::Property {
-                object,
-                key: Expr::Const(telar_graph::Value::String(key)),
-                value,
-            } => {
-                format!("{}.{} = {}", self.expr(object), print::name(key), self.expr(value))
+        let property = |object: &Expr, key: &Expr| match key {
+            Expr::Const(telar_graph::Value::String(key)) => {
+                format!("{}.{}", self.expr(object), print::name(key))
             }
+            key => format!("{}[{}]", self.expr(object), self.expr(key)),
+        };
+        let item = |item: &SetItem| match item {
             SetItem::Property { object, key, value } => {
-                format!("{}[{}] = {}", self.expr(object), self.expr(key), self.expr(value))
+                format!("{} = {}", property(object, key), self.expr(value))
+            }
+            SetItem::RemoveProperty { object, key } => {
+                format!("REMOVE {}", property(object, key))
             }
             SetItem::Properties { object, value, replace } => {
                 let sign = if *replace { "=" } else { "+=" };

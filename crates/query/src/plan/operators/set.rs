@@ -19,6 +19,11 @@ pub(crate) enum SetItem {
         key: Expr,
         value: Expr,
     },
+    /// As a null that is set, but what was not there does not count.
+    RemoveProperty {
+        object: Expr,
+        key: Expr,
+    },
     /// All properties: a map replaces them, or is added to them.
     Properties {
         object: Expr,
@@ -80,6 +85,10 @@ macro_rules! item {
                 object.$exprs($f);
                 key.$exprs($f);
                 value.$exprs($f);
+            }
+            SetItem::RemoveProperty { object, key } => {
+                object.$exprs($f);
+                key.$exprs($f);
             }
             SetItem::Properties { object, value, .. } => {
                 object.$exprs($f);

@@ -95,8 +95,9 @@ docs() {
 tests() {
     local host status=0
     host=$(rustc -vV | sed -n 's/^host: //p' | tr 'a-z-' 'A-Z_')
-    export TELAR_BESIDE=$target/beside
-    rm -rf "$TELAR_BESIDE" && mkdir -p "$TELAR_BESIDE" || return 1
+    # What stores of the cluster answered to many at once, for a checker.
+    export TELAR_BESIDE=$target/beside TELAR_HISTORIES=$target/histories
+    rm -rf "$TELAR_BESIDE" "$TELAR_HISTORIES" && mkdir -p "$TELAR_BESIDE" || return 1
     env "CARGO_TARGET_${host}_RUNNER=$PWD/tools/beside.sh" \
         cargo test --workspace --locked --no-fail-fast --lib --bins --tests --examples || status=1
     cargo test --workspace --locked --no-fail-fast --doc || status=1
@@ -110,6 +111,7 @@ tests() {
 outside() {
     local telar=$target/gate/telar
     step openapi tools/openapi.sh "$telar"
+    step histories tools/porcupine.sh "$target/histories"
     # Neo4j's drivers and the TCK over Bolt.
     step drivers tools/drivers.sh "$telar"
     # The page in a browser.

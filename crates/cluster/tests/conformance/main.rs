@@ -8,6 +8,7 @@
 mod coordination;
 mod etcd_server;
 mod groups;
+mod histories;
 mod images;
 mod log;
 mod postgres_server;
@@ -194,6 +195,8 @@ suite! {
     coordination::versions_grow_and_values_of_all_sizes_come_back;
     coordination::lists_are_by_prefix_and_sorted;
     coordination::watchers_see_the_last_value + faulty;
+    histories::slots_are_linearizable + faulty;
+    histories::values_are_linearizable + faulty;
     }
     images {
     images_of_all_sizes_come_back;

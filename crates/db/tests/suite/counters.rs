@@ -142,7 +142,7 @@ fn merge_create_and_relationships() {
             ("MATCH ()-[r:R]->() SET r.x = 1 REMOVE r.y", "p=1"),
             ("MATCH ()-[r:R]->() SET r = {x: 1, q: 2}", "p=2"),
             ("MATCH ()-[r:R]->() SET r = {}", "p=2"),
-            ("MATCH ()-[r:R]->() SET r += {q: null}", ""),
+            ("MATCH ()-[r:R]->() SET r += {q: null}", "p=1"),
             ("MATCH ()-[r:R]-() SET r.x = 1", "p=2"),
             ("CREATE (n:Z {a: 1}) DELETE n", "n+1 n-1 p=1 l+1"),
             ("MATCH (n:C) DETACH DELETE n", "n-5 r-1"),

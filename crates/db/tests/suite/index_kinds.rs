@@ -43,15 +43,22 @@ fn each_kind_is_listed_with_its_provider() {
              'CREATE TEXT INDEX `t` FOR (n:`A`) ON (n.`x`)'",
         ]
     );
+    let points = shown(&db, &format!("SHOW POINT INDEXES {columns}"));
+    let (points, settings): (Vec<&str>, Vec<&str>) =
+        points.iter().map(|row| row.split_once(" OPTIONS ").unwrap()).unzip();
     assert_eq!(
-        shown(&db, &format!("SHOW POINT INDEXES {columns}")),
+        points,
         [
             "'p' 'POINT' 'NODE' ['A'] ['x'] 'point-1.0' 'ONLINE' 100.0 NULL \
-             'CREATE POINT INDEX `p` FOR (n:`A`) ON (n.`x`)'",
+             'CREATE POINT INDEX `p` FOR (n:`A`) ON (n.`x`)",
             "'rp' 'POINT' 'RELATIONSHIP' ['R'] ['x'] 'point-1.0' 'ONLINE' 100.0 NULL \
-             'CREATE POINT INDEX `rp` FOR ()-[r:`R`]-() ON (r.`x`)'",
+             'CREATE POINT INDEX `rp` FOR ()-[r:`R`]-() ON (r.`x`)",
         ]
     );
+    for settings in settings {
+        let first = "{indexConfig: {`spatial.cartesian-3d.max`: [1000000.0, 1000000.0, 1000000.0],";
+        assert!(settings.starts_with(first), "{settings}");
+    }
     assert_eq!(shown(&db, "SHOW RANGE INDEXES YIELD name"), ["'range'"]);
     assert_eq!(shown(&db, "SHOW INDEXES YIELD name WHERE NOT name STARTS WITH 'index_'").len(), 5);
     let config = "SHOW POINT INDEXES YIELD name, options WHERE name = 'p' \

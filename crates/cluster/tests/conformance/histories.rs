@@ -1,0 +1,251 @@
+//! Histories of slots and of values with versions, for a checker of linearizability.
+//!
+//! Clients, each with a handle of its own, put and read, all at once; what they asked and were told,
+//! and when, goes as lines of JSON into a file of the folder `TELAR_HISTORIES`, if that is set.
+//! `tools/porcupine.sh` checks such files with Porcupine. What is always checked here: there is
+//! contention, and every outcome is one that the traits know.
+//!
+//! ```text
+//! {"object":"slot/3","call":1200,"return":5600,"op":"put","next":4,"value":"2.17","result":"won"}
+//! {"object":"value/1","call":900,"return":null,"op":"put_if","expected":7,"value":"0.4","result":"unknown"}
+//! ```
+//!
+//! Times are nanoseconds of one clock. A call whose outcome is unknown may take effect at any time
+//! after it began, or never: it has no end. A call that failed did not happen, and is left out.
+
+use std::fs;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use telar_cluster::store::{
+    Coordination, Entry, ErrorKind, Log, Put, PutIf, Slot, StoreError, Version,
+};
+
+use crate::{Fixture, name, range};
+
+/// Calls that are recorded, of all clients.
+struct History {
+    start: Instant,
+    calls: Mutex<Vec<Value>>,
+}
+
+/// Whether a call took effect.
+enum Outcome {
+    /// It did, or showed that it did not.
+    Known(Value),
+    /// Nobody knows.
+    Unknown,
+    /// It did not.
+    Failed,
+}
+
+impl History {
+    fn new() -> Self {
+        Self { start: Instant::now(), calls: Mutex::default() }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.start.elapsed().as_nanos()).unwrap()
+    }
+
+    /// Makes a call on `object`, and records it with what `asked` says of it.
+    fn call(&self, object: &str, mut asked: Value, run: impl FnOnce() -> Outcome) {
+        let call = self.now();
+        let outcome = run();
+        let end = self.now();
+        let (end, result) = match outcome {
+            Outcome::Known(result) => (Some(end), result),
+            Outcome::Unknown => (None, json!({"result": "unknown"})),
+            Outcome::Failed => return,
+        };
+        let line = asked.as_object_mut().unwrap();
+        line.extend(result.as_object().unwrap().clone());
+        line.extend([
+            ("object".into(), object.into()),
+            ("call".into(), call.into()),
+            ("return".into(), end.into()),
+        ]);
+        self.calls.lock().unwrap().push(asked);
+    }
+
+    /// Writes the calls down, and returns how many had each result.
+    fn finish(self, of: &str) -> impl Fn(&str) -> usize {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let calls = self.calls.into_inner().unwrap();
+        if let Some(folder) = std::env::var_os("TELAR_HISTORIES") {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let file = format!("{of}-{}-{number}.jsonl", std::process::id());
+            let lines: String = calls.iter().map(|call| format!("{call}\n")).collect();
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(std::path::Path::new(&folder).join(file), lines).unwrap();
+        }
+        move |result| calls.iter().filter(|call| call["result"] == result).count()
+    }
+}
+
+/// Numbers that look random, from a seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % n
+    }
+}
+
+fn failed(error: &StoreError) -> Outcome {
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    Outcome::Failed
+}
+
+fn slot(found: Option<&Slot>) -> Value {
+    match found {
+        None => json!({"result": "nothing"}),
+        Some(slot) => {
+            let body = String::from_utf8(slot.body.clone()).unwrap();
+            json!({"result": "found", "found": body, "found_next": slot.range.next()})
+        }
+    }
+}
+
+/// Of a call on a slot that may have been trimmed meanwhile.
+fn unless_trimmed(result: Result<Outcome, StoreError>) -> Outcome {
+    match result {
+        Ok(outcome) => outcome,
+        Err(StoreError::Trimmed { .. }) => Outcome::Known(json!({"result": "trimmed"})),
+        Err(error) => failed(&error),
+    }
+}
+
+fn on_slot(log: &dyn Log, history: &History, own: &str, stream: usize, random: &mut Random) {
+    let object = format!("slot/{stream}");
+    let stream = name(&object);
+    match random.below(10) {
+        0..4 => {
+            let next = 2 + random.below(3) as u64;
+            let asked = json!({"op": "put", "value": own, "next": next});
+            history.call(&object, asked, || {
+                unless_trimmed(log.put_once(&stream, range(1, next), own.as_bytes()).map(|put| {
+                    match put {
+                        Put::Won => Outcome::Known(json!({"result": "won"})),
+                        Put::Lost(found) => Outcome::Known(slot(Some(&found))),
+                        Put::Unknown(_) => Outcome::Unknown,
+                    }
+                }))
+            });
+        }
+        4..9 => history.call(&object, json!({"op": "read"}), || {
+            let read = log.read(&stream, 1, usize::MAX);
+            unless_trimmed(read.map(|slots| Outcome::Known(slot(slots.first()))))
+        }),
+        _ => {
+            let before = 2 + random.below(3) as u64;
+            history.call(&object, json!({"op": "trim", "before": before}), || {
+                match log.trim(&stream, before) {
+                    Ok(mark) => Outcome::Known(json!({"result": "mark", "mark": mark})),
+                    // Some of it may be done.
+                    Err(error) => match failed(&error) {
+                        Outcome::Failed => Outcome::Unknown,
+                        other => other,
+                    },
+                }
+            });
+        }
+    }
+}
+
+/// Clients put, read and trim the first slot of streams that all of them use at once.
+pub(crate) fn slots_are_linearizable(store: &impl Fixture) {
+    const CLIENTS: usize = 4;
+    const CALLS: usize = 60;
+    let history = History::new();
+    thread::scope(|scope| {
+        let history = &history;
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                let log = store.open().log;
+                let mut random = Random(client as u64 + 1);
+                for call in 0..CALLS {
+                    // All at about the same stream, and none for long.
+                    let stream = call / 6 + random.below(2);
+                    on_slot(&*log, history, &format!("{client}.{call}"), stream, &mut random);
+                }
+            });
+        }
+    });
+    let count = history.finish("slots");
+    assert!(count("won") > 3, "{} won", count("won"));
+    assert!(count("found") > 20, "{} found", count("found"));
+}
+
+fn entry(found: Option<&Entry>) -> Value {
+    match found {
+        None => json!({"result": "nothing"}),
+        Some(entry) => {
+            let value = String::from_utf8(entry.value.clone()).unwrap();
+            json!({"result": "found", "found": value, "version": entry.version.get()})
+        }
+    }
+}
+
+fn on_value(
+    values: &dyn Coordination,
+    history: &History,
+    own: &str,
+    (key, seen): (usize, &mut Version),
+    random: &mut Random,
+) {
+    let object = format!("value/{key}");
+    let key = name(&object);
+    let saw = |seen: &mut Version, found: Option<&Entry>| {
+        *seen = found.map_or(Version::ABSENT, |entry| entry.version);
+        Outcome::Known(entry(found))
+    };
+    if random.below(2) == 0 {
+        history.call(&object, json!({"op": "get"}), || match values.get(&key) {
+            Ok(found) => saw(seen, found.as_ref()),
+            Err(error) => failed(&error),
+        });
+        return;
+    }
+    let expected = *seen;
+    let asked = json!({"op": "put_if", "value": own, "expected": expected.get()});
+    history.call(&object, asked, || match values.put_if(&key, expected, own.as_bytes()) {
+        Ok(PutIf::Won(version)) => {
+            *seen = version;
+            Outcome::Known(json!({"result": "won", "version": version.get()}))
+        }
+        Ok(PutIf::Lost(found)) => saw(seen, found.as_ref()),
+        Ok(PutIf::Unknown(_)) => Outcome::Unknown,
+        Err(error) => failed(&error),
+    });
+}
+
+/// Clients read and replace a few values, as nodes do with the leases of a cluster.
+pub(crate) fn values_are_linearizable(store: &impl Fixture) {
+    const CLIENTS: usize = 4;
+    const CALLS: usize = 60;
+    let history = History::new();
+    thread::scope(|scope| {
+        let history = &history;
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                let values = store.open().coordination;
+                let mut random = Random(client as u64 + 1);
+                let mut seen = [Version::ABSENT; 2];
+                for call in 0..CALLS {
+                    let key = random.below(2);
+                    let own = format!("{client}.{call}");
+                    on_value(&*values, history, &own, (key, &mut seen[key]), &mut random);
+                }
+            });
+        }
+    });
+    let count = history.finish("values");
+    assert!(count("won") > 5, "{} won", count("won"));
+    assert!(count("found") > 20, "{} found", count("found"));
+}

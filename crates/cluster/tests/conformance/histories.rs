@@ -11,13 +11,13 @@
 //! ```
 //!
 //! Times are nanoseconds of one clock. A call whose outcome is unknown may take effect at any time
-//! after it began, or never: it has no end. A call that failed did not happen, and is left out.
+//! after it began, or never: it has no end. A call that failed did not happen, and is made again.
 
 use std::fs;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use telar_cluster::store::{
@@ -25,6 +25,9 @@ use telar_cluster::store::{
 };
 
 use crate::{Fixture, name, range};
+
+/// Longest time without an answer of the store.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Calls that are recorded, of all clients.
 struct History {
@@ -52,14 +55,20 @@ impl History {
     }
 
     /// Makes a call on `object`, and records it with what `asked` says of it.
-    fn call(&self, object: &str, mut asked: Value, run: impl FnOnce() -> Outcome) {
-        let call = self.now();
-        let outcome = run();
-        let end = self.now();
-        let (end, result) = match outcome {
-            Outcome::Known(result) => (Some(end), result),
-            Outcome::Unknown => (None, json!({"result": "unknown"})),
-            Outcome::Failed => return,
+    fn call(&self, object: &str, mut asked: Value, mut run: impl FnMut() -> Outcome) {
+        let patience = Instant::now() + PATIENCE;
+        let (call, end, result) = loop {
+            let call = self.now();
+            let outcome = run();
+            let end = self.now();
+            match outcome {
+                Outcome::Known(result) => break (call, Some(end), result),
+                Outcome::Unknown => break (call, None, json!({"result": "unknown"})),
+                Outcome::Failed => {
+                    assert!(Instant::now() < patience, "no answer about {object}");
+                    thread::sleep(Duration::from_millis(10));
+                }
+            }
         };
         let line = asked.as_object_mut().unwrap();
         line.extend(result.as_object().unwrap().clone());

@@ -13,6 +13,7 @@ mod images;
 mod log;
 mod postgres_server;
 mod processes;
+mod promotion;
 #[path = "../../../../tests/src/test_data.rs"]
 #[allow(
     dead_code,

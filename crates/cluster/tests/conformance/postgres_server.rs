@@ -30,13 +30,13 @@ struct Running {
     _folder: TempDir,
 }
 
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.exists())
 }
 
 /// `program` as a user that PostgreSQL runs under: it refuses root.
-fn command(program: &Path, is_root: bool) -> Command {
+pub(crate) fn command(program: &Path, is_root: bool) -> Command {
     if !is_root {
         return Command::new(program);
     }

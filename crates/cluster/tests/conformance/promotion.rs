@@ -1,0 +1,166 @@
+//! A primary of PostgreSQL that dies, and its synchronous standby, which is promoted.
+//!
+//! ```text
+//!  writers ──► primary ──(synchronous)──► standby          kill -9 of the primary
+//!  writers ─────────────────────────────► standby          pg_ctl promote
+//! ```
+//!
+//! The store's URL names both; the one that takes writes is asked. What was acknowledged is there
+//! afterwards, and the histories of the time between are checked with the others
+//! (`tools/porcupine.sh`). Somebody has to see to it that the old primary does not come back as one:
+//! here it is dead.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use telar_cluster::store::postgres::Postgres;
+use telar_cluster::store::{Name, PostgresUrl, StoreUrl, Stores};
+use tempfile::TempDir;
+
+use crate::etcd_server::free_port;
+use crate::postgres_server::{command, program};
+use crate::{Fixture, LIMIT, groups, histories, test_data};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The programs of PostgreSQL that are needed.
+struct Programs {
+    initdb: PathBuf,
+    postgres: PathBuf,
+    basebackup: PathBuf,
+    ctl: PathBuf,
+    is_root: bool,
+}
+
+impl Programs {
+    fn run(&self, program: &Path, args: &[&str]) {
+        let output = command(program, self.is_root).args(args).current_dir("/").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{} {args:?}: {said}", program.display());
+    }
+
+    fn serve(&self, data: &str, port: u16, more: &[&str]) -> Killed {
+        let mut server = command(&self.postgres, self.is_root);
+        server.args(["-D", data, "-p", &port.to_string(), "-h", "127.0.0.1", "-k", ""]);
+        server.args(["-c", "max_connections=100"]).args(more).current_dir("/");
+        server.stdout(Stdio::null()).stderr(Stdio::null());
+        Killed(server.spawn().unwrap())
+    }
+}
+
+/// A server; killed with all that it started when it is dropped.
+struct Killed(Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let id = self.0.id().to_string();
+        // What it started goes on for a moment otherwise, and might answer.
+        let _ = Command::new("pkill").args(["-9", "-P", &id]).status();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        let _ = Command::new("pkill").args(["-9", "-P", &id]).status();
+    }
+}
+
+fn url(ports: &[u16]) -> PostgresUrl {
+    let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let text = format!("postgres://telar@{}/postgres", hosts.join(","));
+    let StoreUrl::Postgres(url) = StoreUrl::parse(&text).unwrap() else { panic!("{text}") };
+    url
+}
+
+fn wait_for(ports: &[u16]) {
+    let end = Instant::now() + PATIENCE;
+    while Postgres::open(&url(ports)).is_err() {
+        assert!(Instant::now() < end, "PostgreSQL does not answer");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// A store of its own in the pair, whichever of the two takes writes.
+struct Pair {
+    url: PostgresUrl,
+    cluster: Name,
+}
+
+impl Fixture for Pair {
+    fn open(&self) -> Stores {
+        let end = Instant::now() + PATIENCE;
+        let store = loop {
+            match Postgres::open(&self.url) {
+                Ok(store) => break store,
+                Err(cause) => assert!(Instant::now() < end, "{cause}"),
+            }
+            thread::sleep(Duration::from_millis(10));
+        };
+        let store = Arc::new(store.with_cluster(&self.cluster).with_body_bytes_max(LIMIT));
+        Stores { log: store.clone(), coordination: store.clone(), images: Some(store) }
+    }
+
+    fn is_faulty(&self) -> bool {
+        true
+    }
+}
+
+fn programs(folder: &Path) -> Option<Programs> {
+    let found = ["initdb", "postgres", "pg_basebackup", "pg_ctl"].map(program);
+    let [Some(initdb), Some(postgres), Some(basebackup), Some(ctl)] = found else {
+        test_data::skipped("initdb, postgres, pg_basebackup and pg_ctl on the path");
+        return None;
+    };
+    let chown = Command::new("chown").arg("postgres").arg(folder).output();
+    let is_root = chown.is_ok_and(|output| output.status.success());
+    Some(Programs { initdb, postgres, basebackup, ctl, is_root })
+}
+
+#[test]
+fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
+    let folder = TempDir::new().unwrap();
+    let Some(programs) = programs(folder.path()) else { return };
+    let data = |name: &str| folder.path().join(name).display().to_string();
+    let (first, second) = (data("primary"), data("standby"));
+    let ports = [free_port(), free_port()];
+    let init = ["-D", &first, "-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"];
+    programs.run(&programs.initdb, &init);
+    // The standby is made before the primary waits for it, and does not wait for another one.
+    let alone = programs.serve(&first, ports[0], &[]);
+    wait_for(&ports[..1]);
+    let port = ports[0].to_string();
+    let source = ["-h", "127.0.0.1", "-p", &port, "-U", "telar", "-R", "-X", "stream"];
+    programs.run(&programs.basebackup, &[&["-D", &second], &source[..]].concat());
+    drop(alone);
+    let _ = std::fs::remove_file(folder.path().join("primary/postmaster.pid"));
+    let primary = programs.serve(&first, ports[0], &["-c", "synchronous_standby_names=*"]);
+    let standby = programs.serve(&second, ports[1], &[]);
+    wait_for(&ports);
+
+    let promoted = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(700));
+            drop(primary);
+            thread::sleep(Duration::from_millis(300));
+            programs.run(&programs.ctl, &["promote", "-w", "-t", "60", "-D", &second]);
+            promoted.store(true, Ordering::Release);
+        });
+        // Until everything has been done once with the new primary alone.
+        let mut number = 0;
+        loop {
+            let last = promoted.load(Ordering::Acquire);
+            let cluster = Name::new(&format!("test/{number}")).unwrap();
+            let pair = Pair { url: url(&ports), cluster };
+            groups::racing_appenders_make_one_log(&pair);
+            histories::slots_are_linearizable(&pair);
+            histories::values_are_linearizable(&pair);
+            number += 1;
+            if last {
+                break;
+            }
+        }
+    });
+    drop(standby);
+}

@@ -61,7 +61,7 @@ pub(crate) fn lex(source: &str, goes_on: &dyn Fn() -> bool) -> Lexed {
 
 /// Length of an escape.
 const ESCAPE_BYTES: usize = 6;
-/// Characters that are `-` in the arrow of a relationship: soft hyphen, hyphens, dashes of all widths.
+/// Characters that are `-` in the arrow of a relationship: hyphens and dashes of all widths.
 const DASHES: [char; 10] = [
     '\u{ad}', '\u{2010}', '\u{2011}', '\u{2012}', '\u{2013}', '\u{2014}', '\u{2015}', '\u{fe58}',
     '\u{fe63}', '\u{ff0d}',
@@ -228,9 +228,9 @@ impl Lexer<'_> {
         self.source[self.at..].chars().next()
     }
 
-    /// The part of an arrow that a character stands for, which was just read. Texts that went through
-    /// a word processor have such dashes and brackets; they mean something between the elements of a
-    /// pattern only, as in Neo4j.
+    /// The part of an arrow that a character stands for, which was just read. Texts that went
+    /// through a word processor have such dashes and brackets; they mean something between the
+    /// elements of a pattern only, as in Neo4j.
     fn arrow_part(&self, char: char) -> Option<TokenKind> {
         use TokenKind as T;
         let before = self.tokens.last().map(|token| token.kind);

@@ -276,8 +276,8 @@ impl QueryError {
     }
 
     /// The status code that drivers of Neo4j know. Neo4j has another one than the kind's, which is
-    /// that of the openCypher TCK, for types that are found not to fit before the query runs, and for
-    /// counts of rows that turn out wrong while it does.
+    /// that of the openCypher TCK, for types that are found not to fit before the query runs, and
+    /// for counts of rows that turn out wrong while it does.
     #[must_use]
     pub fn code(&self) -> &'static str {
         let kind = match (self.kind, self.phase, self.detail.as_str()) {

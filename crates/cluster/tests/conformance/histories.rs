@@ -1,9 +1,9 @@
 //! Histories of slots and of values with versions, for a checker of linearizability.
 //!
-//! Clients, each with a handle of its own, put and read, all at once; what they asked and were told,
-//! and when, goes as lines of JSON into a file of the folder `TELAR_HISTORIES`, if that is set.
-//! `tools/porcupine.sh` checks such files with Porcupine. What is always checked here: there is
-//! contention, and every outcome is one that the traits know.
+//! Clients, each with a handle of its own, put and read, all at once. What they asked and were
+//! told, and when, goes as lines of JSON into a file of the folder `TELAR_HISTORIES`, if that is
+//! set. `tools/porcupine.sh` checks such files with Porcupine. What is always checked here: there
+//! is contention, and every outcome is one that the traits know.
 //!
 //! ```text
 //! {"object":"slot/3","call":1200,"return":5600,"op":"put","next":4,"value":"2.17","result":"won"}

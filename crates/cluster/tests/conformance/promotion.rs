@@ -7,8 +7,8 @@
 //!
 //! The store's URL names both; the one that takes writes is asked. What was acknowledged is there
 //! afterwards, and the histories of the time between are checked with the others
-//! (`tools/porcupine.sh`). Somebody has to see to it that the old primary does not come back as one:
-//! here it is dead.
+//! (`tools/porcupine.sh`). Somebody has to see to it that the old primary does not come back as
+//! one: here it is dead.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

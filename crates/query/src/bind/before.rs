@@ -1,9 +1,9 @@
 //! What `CREATE` asks of the graph before it makes anything.
 //!
-//! The subqueries of a clause see the graph as it is before the clause, in whichever of its elements
-//! they stand and whatever the rows before have made. So they are computed below the operator, as if
-//! they stood in a `WITH` before it: the placement of `Eager` then sees what is read and what is
-//! written. What uses a variable of the clause itself can only be computed in it.
+//! The subqueries of a clause see the graph as it is before the clause, in whichever of its
+//! elements they stand and whatever the rows before have made. So they are computed below the
+//! operator, as if they stood in a `WITH` before it: the placement of `Eager` then sees what is
+//! read and what is written. What uses a variable of the clause itself can only be computed in it.
 
 use std::collections::HashSet;
 

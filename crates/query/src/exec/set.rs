@@ -104,8 +104,8 @@ fn set_properties(
     Ok(())
 }
 
-/// Sets one of several properties, and counts as Neo4j does: a null, too, though there was no value,
-/// if the database knows the key, or the statement is making it known.
+/// Sets one of several properties, and counts as Neo4j does: a null, too, though there was no
+/// value, if the database knows the key, or the statement is making it known.
 fn set_counted(
     object: &Value,
     key: &str,

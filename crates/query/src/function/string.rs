@@ -211,8 +211,8 @@ fn text_and_count<'a>(
     Ok(Some((text, count_of(text, function, &args[1])?)))
 }
 
-/// A count of characters of `text`. Of an empty text every part is empty, as in Neo4j, with a negative
-/// count, too.
+/// A count of characters of `text`. Of an empty text every part is empty, as in Neo4j, with a
+/// negative count, too.
 fn count_of(text: &str, function: &str, count: &Value) -> Result<usize, EvalError> {
     match count {
         Value::Int(_) if text.is_empty() => Ok(0),

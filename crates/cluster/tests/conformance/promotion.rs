@@ -10,6 +10,9 @@
 //! (`tools/porcupine.sh`). Somebody has to see to it that the old primary does not come back as
 //! one: here it is dead.
 
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -18,18 +21,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use telar_cluster::store::postgres::Postgres;
-use telar_cluster::store::{Name, PostgresUrl, StoreUrl, Stores};
+use telar_cluster::store::{Log, Name, PostgresUrl, PutIf, StoreUrl, Stores, Version};
 use tempfile::TempDir;
 
 use crate::etcd_server::free_port;
 use crate::postgres_server::{command, program};
-use crate::{Fixture, LIMIT, groups, histories, test_data};
+use crate::{Fixture, LIMIT, groups, histories, name, test_data};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The programs of PostgreSQL that are needed.
 struct Programs {
-    initdb: PathBuf,
     postgres: PathBuf,
     basebackup: PathBuf,
     ctl: PathBuf,
@@ -43,12 +45,24 @@ impl Programs {
         assert!(output.status.success(), "{} {args:?}: {said}", program.display());
     }
 
-    fn serve(&self, data: &str, port: u16, more: &[&str]) -> Killed {
-        let mut server = command(&self.postgres, self.is_root);
-        server.args(["-D", data, "-p", &port.to_string(), "-h", "127.0.0.1", "-k", ""]);
-        server.args(["-c", "max_connections=100"]).args(more).current_dir("/");
-        server.stdout(Stdio::null()).stderr(Stdio::null());
-        Killed(server.spawn().unwrap())
+    /// Starts a server, and returns its port: another one if somebody was quicker to take it.
+    fn serve(&self, data: &str) -> (Killed, u16) {
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let port = free_port();
+            let mut server = command(&self.postgres, self.is_root);
+            server.args(["-D", data, "-p", &port.to_string(), "-h", "127.0.0.1", "-k", ""]);
+            server.args(["-c", "max_connections=100"]).current_dir("/");
+            server.stdout(Stdio::null()).stderr(Stdio::null());
+            let mut server = Killed(server.spawn().unwrap());
+            while server.0.try_wait().unwrap().is_none() {
+                if TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return (server, port);
+                }
+                assert!(Instant::now() < end, "PostgreSQL does not start");
+                thread::sleep(Duration::from_millis(50));
+            }
+        }
     }
 }
 
@@ -106,6 +120,7 @@ impl Fixture for Pair {
     }
 }
 
+/// The programs, and the data of a primary in `folder`.
 fn programs(folder: &Path) -> Option<Programs> {
     let found = ["initdb", "postgres", "pg_basebackup", "pg_ctl"].map(program);
     let [Some(initdb), Some(postgres), Some(basebackup), Some(ctl)] = found else {
@@ -114,7 +129,14 @@ fn programs(folder: &Path) -> Option<Programs> {
     };
     let chown = Command::new("chown").arg("postgres").arg(folder).output();
     let is_root = chown.is_ok_and(|output| output.status.success());
-    Some(Programs { initdb, postgres, basebackup, ctl, is_root })
+    let mut init = command(&initdb, is_root);
+    init.arg("-D").arg(folder.join("primary")).current_dir("/");
+    init.args(["-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"]);
+    if !init.output().unwrap().status.success() {
+        test_data::skipped("PostgreSQL that this user may run");
+        return None;
+    }
+    Some(Programs { postgres, basebackup, ctl, is_root })
 }
 
 #[test]
@@ -123,20 +145,27 @@ fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
     let Some(programs) = programs(folder.path()) else { return };
     let data = |name: &str| folder.path().join(name).display().to_string();
     let (first, second) = (data("primary"), data("standby"));
-    let ports = [free_port(), free_port()];
-    let init = ["-D", &first, "-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"];
-    programs.run(&programs.initdb, &init);
     // The standby is made before the primary waits for it, and does not wait for another one.
-    let alone = programs.serve(&first, ports[0], &[]);
-    wait_for(&ports[..1]);
-    let port = ports[0].to_string();
+    let (primary, of_primary) = programs.serve(&first);
+    wait_for(&[of_primary]);
+    let port = of_primary.to_string();
     let source = ["-h", "127.0.0.1", "-p", &port, "-U", "telar", "-R", "-X", "stream"];
     programs.run(&programs.basebackup, &[&["-D", &second], &source[..]].concat());
-    drop(alone);
-    let _ = std::fs::remove_file(folder.path().join("primary/postmaster.pid"));
-    let primary = programs.serve(&first, ports[0], &["-c", "synchronous_standby_names=*"]);
-    let standby = programs.serve(&second, ports[1], &[]);
+    let settings = OpenOptions::new().append(true).open(format!("{first}/postgresql.conf"));
+    writeln!(settings.unwrap(), "synchronous_standby_names = '*'").unwrap();
+    programs.run(&programs.ctl, &["reload", "-D", &first]);
+    let (standby, of_standby) = programs.serve(&second);
+    let ports = [of_primary, of_standby];
     wait_for(&ports);
+    let end = Instant::now() + PATIENCE;
+    while !Postgres::open(&url(&ports)).unwrap().concerns().unwrap().is_empty() {
+        assert!(Instant::now() < end, "no standby is synchronous");
+        thread::sleep(Duration::from_millis(50));
+    }
+    // Waits until the standby has it.
+    let ready = Pair { url: url(&ports), cluster: name("ready") }.open();
+    let put = ready.coordination.put_if(&name("ready"), Version::ABSENT, b"");
+    assert!(matches!(put, Ok(PutIf::Won(_))), "{put:?}");
 
     let promoted = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -151,7 +180,7 @@ fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
         let mut number = 0;
         loop {
             let last = promoted.load(Ordering::Acquire);
-            let cluster = Name::new(&format!("test/{number}")).unwrap();
+            let cluster = name(&format!("test/{number}"));
             let pair = Pair { url: url(&ports), cluster };
             groups::racing_appenders_make_one_log(&pair);
             histories::slots_are_linearizable(&pair);

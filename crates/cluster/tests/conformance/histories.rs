@@ -24,6 +24,7 @@ use telar_cluster::store::{
     Coordination, Entry, ErrorKind, Log, Put, PutIf, Slot, StoreError, Version,
 };
 
+use crate::rng::Rng;
 use crate::{Fixture, name, range};
 
 /// Longest time without an answer of the store.
@@ -35,7 +36,7 @@ struct History {
     calls: Mutex<Vec<Value>>,
 }
 
-/// Whether a call took effect.
+/// The effect of a call.
 enum Outcome {
     /// It did, or showed that it did not.
     Known(Value),
@@ -95,15 +96,29 @@ impl History {
     }
 }
 
-/// Numbers that look random, from a seed.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % n
-    }
+/// Clients, each with a handle of its own, that make their calls all at once; `of` says which, by
+/// the number of the call and a name of its own. The results, counted.
+fn clients<S>(
+    of: &str,
+    open: impl Fn() -> S + Sync,
+    call: impl Fn(&mut S, &History, u64, &str, &mut Rng) + Sync,
+) -> impl Fn(&str) -> usize {
+    const CLIENTS: u64 = 4;
+    const CALLS: u64 = 60;
+    let history = History::new();
+    thread::scope(|scope| {
+        let (history, open, call) = (&history, &open, &call);
+        for client in 0..CLIENTS {
+            scope.spawn(move || {
+                let (mut own, mut random) = (open(), Rng::new(client));
+                for number in 0..CALLS {
+                    let name = format!("{client}.{number}");
+                    call(&mut own, history, number, &name, &mut random);
+                }
+            });
+        }
+    });
+    history.finish(of)
 }
 
 fn failed(error: &StoreError) -> Outcome {
@@ -121,7 +136,7 @@ fn slot(found: Option<&Slot>) -> Value {
     }
 }
 
-/// Of a call on a slot that may have been trimmed meanwhile.
+/// The outcome of a call on a slot, which may have been trimmed meanwhile.
 fn unless_trimmed(result: Result<Outcome, StoreError>) -> Outcome {
     match result {
         Ok(outcome) => outcome,
@@ -130,12 +145,12 @@ fn unless_trimmed(result: Result<Outcome, StoreError>) -> Outcome {
     }
 }
 
-fn on_slot(log: &dyn Log, history: &History, own: &str, stream: usize, random: &mut Random) {
+fn on_slot(log: &dyn Log, history: &History, own: &str, stream: u64, random: &mut Rng) {
     let object = format!("slot/{stream}");
     let stream = name(&object);
     match random.below(10) {
         0..4 => {
-            let next = 2 + random.below(3) as u64;
+            let next = 2 + random.below(3);
             let asked = json!({"op": "put", "value": own, "next": next});
             history.call(&object, asked, || {
                 unless_trimmed(log.put_once(&stream, range(1, next), own.as_bytes()).map(|put| {
@@ -152,15 +167,15 @@ fn on_slot(log: &dyn Log, history: &History, own: &str, stream: usize, random: &
             unless_trimmed(read.map(|slots| Outcome::Known(slot(slots.first()))))
         }),
         _ => {
-            let before = 2 + random.below(3) as u64;
+            let before = 2 + random.below(3);
             history.call(&object, json!({"op": "trim", "before": before}), || {
                 match log.trim(&stream, before) {
                     Ok(mark) => Outcome::Known(json!({"result": "mark", "mark": mark})),
-                    // Some of it may be done.
-                    Err(error) => match failed(&error) {
-                        Outcome::Failed => Outcome::Unknown,
-                        other => other,
-                    },
+                    Err(error) => {
+                        failed(&error);
+                        // Some of it may be done.
+                        Outcome::Unknown
+                    }
                 }
             });
         }
@@ -169,24 +184,12 @@ fn on_slot(log: &dyn Log, history: &History, own: &str, stream: usize, random: &
 
 /// Clients put, read and trim the first slot of streams that all of them use at once.
 pub(crate) fn slots_are_linearizable(store: &impl Fixture) {
-    const CLIENTS: usize = 4;
-    const CALLS: usize = 60;
-    let history = History::new();
-    thread::scope(|scope| {
-        let history = &history;
-        for client in 0..CLIENTS {
-            scope.spawn(move || {
-                let log = store.open().log;
-                let mut random = Random(client as u64 + 1);
-                for call in 0..CALLS {
-                    // All at about the same stream, and none for long.
-                    let stream = call / 6 + random.below(2);
-                    on_slot(&*log, history, &format!("{client}.{call}"), stream, &mut random);
-                }
-            });
-        }
+    let open = || store.open().log;
+    let count = clients("slots", open, |log, history, number, own, random| {
+        // All at about the same stream, and none for long.
+        let stream = number / 6 + random.below(2);
+        on_slot(&**log, history, own, stream, random);
     });
-    let count = history.finish("slots");
     assert!(count("won") > 3, "{} won", count("won"));
     assert!(count("found") > 20, "{} found", count("found"));
 }
@@ -205,8 +208,8 @@ fn on_value(
     values: &dyn Coordination,
     history: &History,
     own: &str,
-    (key, seen): (usize, &mut Version),
-    random: &mut Random,
+    (key, seen): (u64, &mut Version),
+    random: &mut Rng,
 ) {
     let object = format!("value/{key}");
     let key = name(&object);
@@ -236,25 +239,11 @@ fn on_value(
 
 /// Clients read and replace a few values, as nodes do with the leases of a cluster.
 pub(crate) fn values_are_linearizable(store: &impl Fixture) {
-    const CLIENTS: usize = 4;
-    const CALLS: usize = 60;
-    let history = History::new();
-    thread::scope(|scope| {
-        let history = &history;
-        for client in 0..CLIENTS {
-            scope.spawn(move || {
-                let values = store.open().coordination;
-                let mut random = Random(client as u64 + 1);
-                let mut seen = [Version::ABSENT; 2];
-                for call in 0..CALLS {
-                    let key = random.below(2);
-                    let own = format!("{client}.{call}");
-                    on_value(&*values, history, &own, (key, &mut seen[key]), &mut random);
-                }
-            });
-        }
+    let open = || (store.open().coordination, [Version::ABSENT; 2]);
+    let count = clients("values", open, |(values, seen), history, _, own, random| {
+        let key = random.below(2);
+        on_value(&**values, history, own, (key, &mut seen[key as usize]), random);
     });
-    let count = history.finish("values");
     assert!(count("won") > 5, "{} won", count("won"));
     assert!(count("found") > 20, "{} found", count("found"));
 }

@@ -14,6 +14,9 @@ mod log;
 mod postgres_server;
 mod processes;
 mod promotion;
+#[path = "../../../../tests/src/rng.rs"]
+#[allow(dead_code, unreachable_pub, reason = "of this file a part is used")]
+mod rng;
 #[path = "../../../../tests/src/test_data.rs"]
 #[allow(
     dead_code,

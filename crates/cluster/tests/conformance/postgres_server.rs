@@ -45,22 +45,29 @@ pub(crate) fn command(program: &Path, is_root: bool) -> Command {
     command
 }
 
+/// Makes an empty database, `name`, in a folder of this process; whether [`command`] has to be told
+/// that it is root. `None` if this user may run no PostgreSQL.
+pub(crate) fn initialize(initdb: &Path, folder: &Path, name: &str) -> Option<bool> {
+    let chown = Command::new("chown").arg("postgres").arg(folder).output();
+    let is_root = chown.is_ok_and(|output| output.status.success());
+    let mut init = command(initdb, is_root);
+    init.arg("-D").arg(folder.join(name)).current_dir("/");
+    init.args(["-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"]);
+    if init.output().unwrap().status.success() {
+        return Some(is_root);
+    }
+    test_data::skipped("PostgreSQL that this user may run");
+    None
+}
+
 fn run() -> Option<Running> {
     let (Some(initdb), Some(postgres)) = (program("initdb"), program("postgres")) else {
         test_data::skipped("initdb and postgres on the path");
         return None;
     };
     let folder = TempDir::new().unwrap();
-    let chown = Command::new("chown").arg("postgres").arg(folder.path()).output();
-    let is_root = chown.is_ok_and(|output| output.status.success());
     let data = folder.path().join("data");
-    let mut init = command(&initdb, is_root);
-    init.arg("-D").arg(&data).args(["-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"]);
-    let output = init.current_dir("/").output().unwrap();
-    if !output.status.success() {
-        test_data::skipped("PostgreSQL that this user may run");
-        return None;
-    }
+    let is_root = initialize(&initdb, folder.path(), "data")?;
     let own = |name: &str, text: &str| {
         let path = folder.path().join(name);
         std::fs::write(&path, text).unwrap();

@@ -25,7 +25,7 @@ use telar_cluster::store::{Log, Name, PostgresUrl, PutIf, StoreUrl, Stores, Vers
 use tempfile::TempDir;
 
 use crate::etcd_server::free_port;
-use crate::postgres_server::{command, program};
+use crate::postgres_server::{command, initialize, program};
 use crate::{Fixture, LIMIT, groups, histories, name, test_data};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -127,15 +127,7 @@ fn programs(folder: &Path) -> Option<Programs> {
         test_data::skipped("initdb, postgres, pg_basebackup and pg_ctl on the path");
         return None;
     };
-    let chown = Command::new("chown").arg("postgres").arg(folder).output();
-    let is_root = chown.is_ok_and(|output| output.status.success());
-    let mut init = command(&initdb, is_root);
-    init.arg("-D").arg(folder.join("primary")).current_dir("/");
-    init.args(["-U", "telar", "-A", "trust", "-E", "UTF8", "--no-locale"]);
-    if !init.output().unwrap().status.success() {
-        test_data::skipped("PostgreSQL that this user may run");
-        return None;
-    }
+    let is_root = initialize(&initdb, folder, "primary")?;
     Some(Programs { postgres, basebackup, ctl, is_root })
 }
 

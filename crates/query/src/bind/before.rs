@@ -1,4 +1,4 @@
-//! What `CREATE` asks of the graph before it makes anything.
+//! Subqueries of `CREATE`, which ask the graph before it makes anything.
 //!
 //! The subqueries of a clause see the graph as it is before the clause, in whichever of its
 //! elements they stand and whatever the rows before have made. So they are computed below the
@@ -12,7 +12,7 @@ use crate::batch::Slot;
 use crate::expr::Expr;
 use crate::plan::{CreateStep, LabelName};
 
-/// What an expression becomes that is computed before.
+/// Variables for expressions that are computed before.
 type Items = Vec<(Slot, Expr)>;
 
 fn made(step: &CreateStep) -> Slot {
@@ -23,15 +23,9 @@ fn made(step: &CreateStep) -> Slot {
     }
 }
 
-fn asks_graph(e: &Expr) -> bool {
-    let mut asks = false;
-    e.subqueries(&mut |_| asks = true);
-    asks
-}
-
 impl Binder<'_> {
-    /// Takes the expressions with subqueries out of the steps of a clause; what is to be computed
-    /// before them.
+    /// Takes the expressions with subqueries out of the steps of a clause, and returns them, to be
+    /// computed before.
     pub(super) fn computed_before(&mut self, steps: &mut [CreateStep]) -> Items {
         let own: HashSet<Slot> = steps.iter().map(made).collect();
         let mut items = Items::new();
@@ -62,7 +56,7 @@ impl Binder<'_> {
     }
 
     fn take(&mut self, e: &mut Expr, name: &str, own: &HashSet<Slot>, items: &mut Items) {
-        if !asks_graph(e) {
+        if !e.has_subqueries() {
             return;
         }
         let mut uses_own = false;

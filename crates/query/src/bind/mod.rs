@@ -192,11 +192,7 @@ pub(crate) fn bind(
             for (name, value) in &c.options {
                 options.push((name.text.to_lowercase(), binder.expression(value)?));
             }
-            let mut asks = false;
-            for expr in options.iter().map(|(_, value)| value).chain([&file]) {
-                expr.subqueries(&mut |_| asks = true);
-            }
-            if asks {
+            if options.iter().map(|(_, value)| value).chain([&file]).any(Expr::has_subqueries) {
                 let message = "the file and the options of COPY are plain values, no subqueries";
                 return Err(binder.syntax("InvalidClauseComposition", message, statement.span));
             }

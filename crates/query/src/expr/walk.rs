@@ -120,6 +120,13 @@ impl Expr {
         }
     }
 
+    /// True if there is a subquery in it.
+    pub(crate) fn has_subqueries(&self) -> bool {
+        let mut found = false;
+        self.subqueries(&mut |_| found = true);
+        found
+    }
+
     /// True if it is the same for the same row of the same graph at any time.
     pub(crate) fn is_fixed(&self) -> bool {
         let mut fixed = match self {

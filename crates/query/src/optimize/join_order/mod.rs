@@ -106,7 +106,7 @@ impl Planner<'_> {
         let mut next = Some(first);
         while let Some(Match { mut pattern, bound, count_only, .. }) = next {
             let mut has_subqueries = false;
-            pattern.exprs(&mut |e| e.subqueries(&mut |_| has_subqueries = true));
+            pattern.exprs(&mut |e| has_subqueries |= e.has_subqueries());
             if has_subqueries || !self.planning.order {
                 // A subquery in a condition is estimated better once the patterns before it are
                 // solved.

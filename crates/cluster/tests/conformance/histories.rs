@@ -162,7 +162,7 @@ fn on_slot(log: &dyn Log, history: &History, own: &str, stream: u64, random: &mu
                 }))
             });
         }
-        4..9 => history.call(&object, json!({"op": "read"}), || {
+        4..8 => history.call(&object, json!({"op": "read"}), || {
             let read = log.read(&stream, 1, usize::MAX);
             unless_trimmed(read.map(|slots| Outcome::Known(slot(slots.first()))))
         }),

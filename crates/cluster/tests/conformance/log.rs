@@ -149,6 +149,32 @@ pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixtur
     assert_eq!(read(&*store.open().log, &stream, 101).len(), 4);
 }
 
+/// What one of them removes, another finds no more: it is told the mark that this left.
+pub(crate) fn trims_at_once_tell_the_mark(store: &impl Fixture) {
+    const TRIMMERS: u64 = 3;
+    const ROUNDS: u64 = 100;
+    let barrier = Barrier::new(TRIMMERS as usize);
+    let run = |trimmer: u64| {
+        let log = store.open().log;
+        let streams = (0..ROUNDS).map(|round| name(&format!("trims/{round}")));
+        let trim = |stream: Name| {
+            if trimmer == 0 {
+                fill(&*log, &stream, std::iter::once(1), 1);
+            }
+            barrier.wait();
+            log.trim(&stream, 2 + trimmer).map_err(|error| error.to_string())
+        };
+        streams.map(trim).collect::<Vec<_>>()
+    };
+    thread::scope(|scope| {
+        let run = &run;
+        let threads: Vec<_> = (0..TRIMMERS).map(|t| scope.spawn(move || run(t))).collect();
+        for thread in threads {
+            assert_eq!(thread.join().unwrap(), vec![Ok(2); ROUNDS as usize]);
+        }
+    });
+}
+
 pub(crate) fn a_stream_knows_its_beginning_and_its_bytes(store: &impl Fixture) {
     let (log, stream) = (store.open().log, name("bytes"));
     let look = || (log.oldest(&stream).unwrap(), log.bytes(&stream).unwrap());

@@ -186,14 +186,13 @@ impl Log for Directory {
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
         let stream = self.stream(stream);
+        let last = stream.slot_before(before)?.map(|slot| slot.range);
         let old = stream.mark()?;
-        let Some(slot) = stream.slot_before(before)? else { return Ok(old) };
-        let range = slot.range;
-        if range.first() < old {
-            return Ok(old);
-        }
         // Only whole slots: the mark is where one begins.
-        let mark = if range.next() <= before { range.next() } else { range.first() }.max(old);
+        let to =
+            |range: SlotRange| if range.next() <= before { range.next() } else { range.first() };
+        // A slot that begins before the mark is none.
+        let mark = last.filter(|range| range.first() >= old).map_or(old, to);
         if mark > old {
             self.folder(&stream.trimmed)?;
             let file = files::write_new(&self.new, &[])?;
@@ -202,6 +201,8 @@ impl Log for Directory {
             }
             self.sync(&stream.trimmed)?;
         }
+        // Where nothing was left to trim, another may just have done so. Nor has one that was cut
+        // off removed all that is before its mark.
         let mark = stream.mark()?;
         for first in numbers(&Folder::at(&stream.slots).names()?) {
             if first < mark {

@@ -97,6 +97,24 @@ fn a_slot_that_a_sleeper_left_before_the_mark_is_none() {
 }
 
 #[test]
+fn trimming_again_removes_what_one_that_was_cut_off_left() {
+    // All of the log, and a part of it.
+    for (mark, left) in [(10, 0), (7, 3)] {
+        let folder = TempDir::new().unwrap();
+        let store = Directory::open(folder.path()).unwrap();
+        for first in 1..10 {
+            put(&store, first, first + 1, b"x");
+        }
+        let trimmed = folder.path().join("log/s/trimmed");
+        fs::create_dir_all(&trimmed).unwrap();
+        fs::write(trimmed.join(number_name(mark)), "").unwrap();
+        assert_eq!(store.trim(&name("s"), mark).unwrap(), mark);
+        let slots = fs::read_dir(folder.path().join("log/s/slots")).unwrap().count();
+        assert_eq!(slots, left);
+    }
+}
+
+#[test]
 fn a_version_that_a_sleeper_left_replaces_nothing() {
     let folder = TempDir::new().unwrap();
     let store = Directory::open(folder.path()).unwrap();

@@ -140,11 +140,11 @@ impl Log for Postgres {
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
         let key = self.named(stream);
-        let old = self.check_mark(stream, u64::MAX)?;
         let at = i64::try_from(before).unwrap_or(i64::MAX);
-        let Some(row) = self.ask(|client| client.query_opt(LAST, &[&key, &at]))? else {
-            return Ok(old);
-        };
+        // The mark after the slot: where none is left, another may just have trimmed it.
+        let last = self.ask(|client| client.query_opt(LAST, &[&key, &at]))?;
+        let old = self.check_mark(stream, u64::MAX)?;
+        let Some(row) = last else { return Ok(old) };
         let range = slot_of(&row)?.range;
         let mark = if range.next() <= before { range.next() } else { range.first() };
         if mark <= old {

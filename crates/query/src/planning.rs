@@ -5,7 +5,8 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planning {
     /// Patterns are found in the order that is expected to be cheapest, by indexes where there are
-    /// any, and conditions are tested as soon as they can be. Otherwise nodes and relationships are
+    /// any, and conditions are tested as soon as they can be; what is wanted in the order of an
+    /// index is read in it. Otherwise nodes and relationships are
     /// found as they are written, and conditions tested in the end.
     pub order: bool,
     /// Counts of all nodes or relationships of a kind are taken from what knows them.

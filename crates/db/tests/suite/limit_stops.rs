@@ -42,6 +42,8 @@ fn profile(session: &Session, query: &str) -> PlanDescription {
 fn a_limit_bounds_the_rows_that_are_made() {
     let db = users();
     let session = Session::new(&db);
+    session.run("CREATE INDEX FOR ()-[r:LIKES]-() ON (r.at)", &[]).unwrap();
+    session.run("MATCH (n:Item), (m:Item) CREATE (n)-[:LIKES {at: n.i}]->(m)", &[]).unwrap();
     let mut wrong = Vec::new();
     for (query, bound) in [
         ("MATCH (n) RETURN n LIMIT 1", 64),
@@ -65,6 +67,13 @@ fn a_limit_bounds_the_rows_that_are_made() {
         ("MATCH (i:Item) CALL () { MATCH (n:User) RETURN n } RETURN n.v LIMIT 3", 2_048),
         ("MATCH (n:User) WITH n LIMIT 50 DETACH DELETE n", 2_048),
         ("MATCH (n:User) WITH n LIMIT 50 SET n.seen = true", 2_048),
+        // An index in order.
+        ("MATCH (n:User) WHERE n.v > 10 RETURN n.even ORDER BY n.v LIMIT 3", 16),
+        ("MATCH (n:User) WHERE n.v > 10 RETURN n.even ORDER BY n.v DESC, n.even LIMIT 3", 16),
+        ("MATCH (n:User) WHERE n.v IS NOT NULL RETURN n ORDER BY n.v SKIP 4 LIMIT 4", 16),
+        ("MATCH (n:User) WHERE n.v > 10 AND n.even RETURN n ORDER BY n.v LIMIT 20", 256),
+        ("MATCH ()-[r:LIKES]->() WHERE r.at > 10 RETURN r ORDER BY r.at DESC LIMIT 3", 16),
+        ("MATCH ()-[r:LIKES]->() WHERE r.at > 10 RETURN r.at LIMIT 3", 16),
         ("RETURN EXISTS { MATCH (n:User) }", 2_048),
         ("RETURN EXISTS { MATCH (n:User) WHERE n.even }", 2_048),
         ("RETURN EXISTS { MATCH (n:User) WITH n WHERE n.even MATCH (n)-->() }", 2_048),

@@ -35,6 +35,7 @@ mod import;
 mod in_transactions;
 mod index_capabilities;
 mod index_kinds;
+mod index_order;
 mod language;
 mod large_values;
 mod limit_stops;

@@ -287,7 +287,7 @@ impl Binder<'_> {
                 )),
                 _ => None,
             };
-            plan = Plan::from(Sort { input: plan, keys: sort, top });
+            plan = Plan::from(Sort { input: plan, keys: sort, top, in_order: false });
         }
         if let Some(skip) = skip {
             plan = Plan::from(Skip { input: plan, count: skip });

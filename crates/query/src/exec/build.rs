@@ -74,6 +74,7 @@ fn operator<'p>(
 ) -> Source<'p> {
     let below = match plan {
         Plan::Limit(_) => Ramp::FEW,
+        Plan::Sort(p) if p.in_order => Ramp::FEW,
         // All of it is read.
         plan if plan.operator().shape() == Shape::Gathers => Ramp::FULL,
         _ => ramp,
@@ -93,7 +94,7 @@ fn operator<'p>(
         Plan::NodeScan(p) => Box::new(scan::NodeScan::new(input(&p.input), p, ramp)),
         Plan::IndexSeek(p) => Box::new(index_seek::IndexSeek::new(input(&p.input), p, ramp)),
         Plan::RelationshipSeek(p) => {
-            Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p))
+            Box::new(relationship_seek::RelationshipSeek::new(input(&p.input), p, ramp))
         }
         Plan::NodeById(p) => Box::new(by_id::ById::new(input(&p.input), &**p)),
         Plan::RelationshipById(p) => Box::new(by_id::ById::new(input(&p.input), &**p)),
@@ -115,6 +116,7 @@ fn operator<'p>(
         Plan::Aggregate(p) => Box::new(aggregate::Aggregate::new(shared(&p.input), p)),
         Plan::CountStore(p) => Box::new(count_store::CountStore::new(p)),
         Plan::Distinct(p) => Box::new(distinct::Distinct::new(input(&p.input), &p.slots)),
+        Plan::Sort(p) if p.in_order => Box::new(sort::Sort::new(Input::Alone(input(&p.input)), p)),
         Plan::Sort(p) => Box::new(sort::Sort::new(shared(&p.input), p)),
         Plan::Skip(p) => Box::new(limit::Skip::new(input(&p.input), &p.count)),
         Plan::Limit(p) => Box::new(limit::Limit::new(input(&p.input), &p.count, p.input.writes())),

@@ -1,5 +1,6 @@
 //! Nodes that an index has for a key or range.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use telar_graph::{Value, VertexId};
@@ -8,7 +9,7 @@ use super::count_store::each_step;
 use super::feed::Feed;
 use super::memory::Held;
 use super::scan::joined;
-use super::seek::{MANY, Ranges, sort_from, tested, was_read};
+use super::seek::{MANY, Ranges, in_order, sort_from, tested, was_read};
 use super::{Exec, Operator, Ramp, Source};
 use crate::batch::Batch;
 use crate::plan;
@@ -34,6 +35,8 @@ struct Found {
     exact: bool,
     /// As many as were asked for: there may be more, which come behind them.
     cut: bool,
+    /// Found without the index.
+    scanned: bool,
     /// Rows that were looked at, of which each may have found as much as the index has.
     done: usize,
 }
@@ -104,6 +107,8 @@ impl<'p> IndexSeek<'p> {
         for row in rows {
             cx.check_now()?;
             let mut all = ranges.of(row, &mut found.exact);
+            let order = self.plan.sought.order.as_ref();
+            debug_assert!(order.is_none() || all.len() <= 1, "ranges are not in order");
             // Of several ranges, the end of the first is not where the next one begins.
             if let ([range], Some(limit)) = (&mut all[..], limit) {
                 range.limit = limit;
@@ -127,7 +132,14 @@ impl<'p> IndexSeek<'p> {
     }
 
     /// Finds the nodes for the first of these rows, or for all; of one row `limit`, if it can.
-    fn seek(&self, rows: &Batch, limit: usize, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+    /// Without the index, those are left out that are `known`.
+    fn seek(
+        &self,
+        rows: &Batch,
+        limit: usize,
+        known: &[VertexId],
+        cx: &mut Exec<'_>,
+    ) -> Result<Found, QueryError> {
         let ranges = Ranges::new(&self.plan.sought, rows, cx)?;
         let mut found = Found { exact: true, ..Found::default() };
         let some = limit < usize::MAX && rows.rows() == 1 && !self.plan.sought.is_unique();
@@ -150,12 +162,14 @@ impl<'p> IndexSeek<'p> {
         }
         // The index went since the plan was made, is younger than what is read, or does not hold
         // what is sought.
-        let (mut all, mut found) = (Vec::new(), Found::default());
+        let (mut all, mut found) = (Vec::new(), Found { scanned: true, ..Found::default() });
+        let known: HashSet<VertexId> = known.iter().copied().collect();
         if let Some(label) = self.plan.label.find(cx.graph()) {
             each_step(Some(label), cx, |_, nodes| {
-                all.extend_from_slice(nodes);
+                all.extend(nodes.iter().copied().filter(|node| !known.contains(node)));
                 Ok(())
             })?;
+            all = in_order(all, self.plan.slot, &self.plan.sought, cx)?;
         }
         while found.done < rows.rows() && found.nodes.len() < MANY {
             cx.check()?;
@@ -170,13 +184,13 @@ impl<'p> IndexSeek<'p> {
 impl Operator for IndexSeek<'_> {
     fn next(&mut self, cx: &mut Exec<'_>) -> Result<Option<Batch>, QueryError> {
         loop {
-            let (rows, mut found, from) = match self.left.take() {
+            let (rows, mut found, mut from) = match self.left.take() {
                 Some(left) => left,
                 None => {
                     let Some((rows, _)) = self.input.next(cx)? else { return Ok(None) };
                     let few = !self.ramp.is_full();
                     let limit = if few { self.ramp.rows() } else { usize::MAX };
-                    let found = self.seek(&rows, limit, cx)?;
+                    let found = self.seek(&rows, limit, &[], cx)?;
                     if found.done < rows.rows() {
                         self.input.keep(rows.slice(found.done, rows.rows()), 0);
                     }
@@ -186,7 +200,8 @@ impl Operator for IndexSeek<'_> {
             cx.check()?;
             if found.cut && from >= found.nodes.len() {
                 // What was read is read again: with sixteen times as many, that is little.
-                found = self.seek(&rows, from.saturating_mul(16), cx)?;
+                found = self.seek(&rows, from.saturating_mul(16), &found.nodes, cx)?;
+                from = if found.scanned { 0 } else { from };
             }
             let (exact, wanted) = (found.exact, self.ramp.step());
             let (numbers, nodes) = found.part(from, wanted);

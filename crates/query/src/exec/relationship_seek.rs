@@ -1,6 +1,6 @@
 //! Relationships that an index has for a key or range, with the nodes at their ends.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 
 use telar_graph::{Direction, EdgeId, EdgeTypeId, Expansion, VertexId};
@@ -9,8 +9,8 @@ use super::count_store::each_step;
 use super::expand::{columns, edge_of, is_used};
 use super::feed::Feed;
 use super::memory::Held;
-use super::seek::{MANY, Ranges, sort_from, tested, was_read};
-use super::{Exec, Operator, Source};
+use super::seek::{MANY, Ranges, in_order, sort_from, tested, was_read};
+use super::{Exec, Operator, Ramp, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::plan::{self, Name, Way};
 use crate::query_error::QueryError;
@@ -19,6 +19,10 @@ use crate::query_error::QueryError;
 pub(crate) struct RelationshipSeek<'p> {
     input: Feed<'p>,
     plan: &'p plan::RelationshipSeek,
+    /// Relationships to read for a row, before more are read.
+    first: usize,
+    /// A row of which there may be more: how many relationships to read, and what was found.
+    cut: Option<(Batch, usize, Found)>,
     ready: VecDeque<Batch>,
     /// What is ready.
     held: Held,
@@ -41,21 +45,34 @@ pub(super) struct Found {
     to: Vec<VertexId>,
     /// Nothing needs to be tested.
     exact: bool,
+    /// As many as were asked for: there may be more, which come behind them.
+    cut: bool,
+    /// Found without the index.
+    scanned: bool,
     /// Rows that were looked at.
     done: usize,
 }
 
 impl<'p> RelationshipSeek<'p> {
-    pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek) -> Self {
-        let input = Feed::new(input);
-        Self { input, plan, ready: VecDeque::new(), held: Held::of("RelationshipSeek") }
+    pub(crate) fn new(input: Source<'p>, plan: &'p plan::RelationshipSeek, ramp: Ramp) -> Self {
+        let (input, ready) = (Feed::new(input), VecDeque::new());
+        let first = if ramp.is_full() { usize::MAX } else { ramp.rows() };
+        Self { input, plan, first, cut: None, ready, held: Held::of("RelationshipSeek") }
     }
 
     fn ends(&self) -> Ends {
         Ends { from: self.plan.from, to: self.plan.to, way: self.plan.way }
     }
 
-    fn seek(&self, rows: &Batch, cx: &mut Exec<'_>) -> Result<Found, QueryError> {
+    /// Finds the relationships for the first of these rows, or for all; of one row `limit`, if it
+    /// can. Without the index, those are left out that are `known`.
+    fn seek(
+        &self,
+        rows: &Batch,
+        limit: usize,
+        known: &[EdgeId],
+        cx: &mut Exec<'_>,
+    ) -> Result<Found, QueryError> {
         let p = self.plan;
         let ranges = Ranges::new(&p.sought, rows, cx)?;
         let told = ranges.can_be_told(rows.rows());
@@ -70,7 +87,13 @@ impl<'p> RelationshipSeek<'p> {
             found.done = row + 1;
             edges.clear();
             let mut read = Ok(());
-            let all = if told { ranges.of(row, &mut found.exact) } else { Vec::new() };
+            let mut all = if told { ranges.of(row, &mut found.exact) } else { Vec::new() };
+            debug_assert!(p.sought.order.is_none() || all.len() <= 1, "ranges are not in order");
+            if let [range] = &mut all[..]
+                && rows.rows() == 1
+            {
+                range.limit = limit;
+            }
             for range in &all {
                 read =
                     read.and_then(|()| cx.graph().index_edges(p.sought.index, range, &mut edges));
@@ -86,7 +109,13 @@ impl<'p> RelationshipSeek<'p> {
                 edges.clear();
                 found.exact = false;
                 all_edges(&p.ty, cx, &mut edges)?;
+                edges = in_order(edges, p.edge, &p.sought, cx)?;
+                // Those that the index had before it went are not found again.
+                let known: HashSet<EdgeId> = known.iter().copied().collect();
+                edges.retain(|edge| !known.contains(edge));
+                found.scanned = true;
             }
+            found.cut = all.iter().any(|range| edges.len() >= range.limit) && !found.scanned;
             for edge in edges.iter().filter(|edge| !is_used(**edge, &used, row)) {
                 found.add(row as u32, *edge, self.ends());
             }
@@ -161,13 +190,20 @@ impl Operator for RelationshipSeek<'_> {
                 self.held.shrink(batch.bytes());
                 return Ok(Some(batch));
             }
-            let Some((rows, _)) = self.input.next(cx)? else { return Ok(None) };
-            let found = self.seek(&rows, cx)?;
+            let (rows, limit, before) = match self.cut.take() {
+                Some(cut) => cut,
+                None => {
+                    let Some((rows, _)) = self.input.next(cx)? else { return Ok(None) };
+                    (rows, self.first, Found::default())
+                }
+            };
+            let found = self.seek(&rows, limit, &before.edges, cx)?;
+            let from = if found.scanned { 0 } else { before.len() };
             if found.done < rows.rows() {
                 self.input.keep(rows.slice(found.done, rows.rows()), 0);
             }
             self.held.set(found.bytes(), cx)?;
-            for start in (0..found.rows.len()).step_by(BATCH_ROWS) {
+            for start in (from..found.rows.len()).step_by(BATCH_ROWS) {
                 cx.check()?;
                 let part = start..found.rows.len().min(start + BATCH_ROWS);
                 let mut out = found.batch(&rows, part, self.plan.edge, self.ends());
@@ -180,6 +216,10 @@ impl Operator for RelationshipSeek<'_> {
                 }
             }
             self.held.shrink(found.bytes());
+            if found.cut {
+                // What was read is read again: with sixteen times as many, that is little.
+                self.cut = Some((rows, limit.saturating_mul(16), found));
+            }
         }
     }
 }

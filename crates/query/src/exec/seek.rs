@@ -10,7 +10,7 @@ use telar_graph::{
 };
 
 use super::Exec;
-use crate::batch::{Batch, Column};
+use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::exec::eval::{self, eval};
 use crate::expr::Expr;
 use crate::expr::area::Area;
@@ -137,6 +137,15 @@ impl<'p> Ranges<'p> {
         prefixes
     }
 
+    fn is_descending(&self) -> bool {
+        self.sought.order.as_ref().is_some_and(|order| order.descending)
+    }
+
+    fn filtered(&self, filter: EntryFilter) -> IndexRange {
+        let descending = self.is_descending();
+        IndexRange { descending, stop: STOP, ..IndexRange::filtered(filter) }
+    }
+
     /// What is to be read for a row: nothing where a value is null, which is below and above
     /// nothing and begins nothing, either.
     pub(super) fn of(&self, row: usize, exact: &mut bool) -> Vec<IndexRange> {
@@ -147,15 +156,15 @@ impl<'p> Ranges<'p> {
         let (from, to) = match &self.next {
             Next::Contains(part) => {
                 let filter = text(part).map(EntryFilter::Contains);
-                return filter.map(filtered).into_iter().collect();
+                return filter.map(|filter| self.filtered(filter)).into_iter().collect();
             }
             Next::EndsWith(end) => {
                 let filter = text(end).map(EntryFilter::EndsWith);
-                return filter.map(filtered).into_iter().collect();
+                return filter.map(|filter| self.filtered(filter)).into_iter().collect();
             }
             Next::In(area) => {
                 let filters = boxes(area, row).into_iter().map(EntryFilter::Within);
-                return filters.map(filtered).collect();
+                return filters.map(|filter| self.filtered(filter)).collect();
             }
             Next::Anything => (Bound::Unbounded, Bound::Unbounded),
             Next::Between(from, to) => match (bound(from, row), bound(to, row)) {
@@ -167,9 +176,10 @@ impl<'p> Ranges<'p> {
                 None => return Vec::new(),
             },
         };
+        let descending = self.is_descending();
         let range = |prefix| {
             let (from, to) = (from.clone(), to.clone());
-            IndexRange { prefix, from, to, stop: STOP, ..IndexRange::default() }
+            IndexRange { prefix, from, to, descending, stop: STOP, ..IndexRange::default() }
         };
         self.prefixes(row, exact).into_iter().map(range).collect()
     }
@@ -180,10 +190,6 @@ pub(super) const MANY: usize = 1 << 20;
 
 /// End of a long read of an index, when the statement is to be given up: whoever reads asks then.
 const STOP: Option<Stop> = Some(Stop(watch::is_over));
-
-fn filtered(filter: EntryFilter) -> IndexRange {
-    IndexRange { stop: STOP, ..IndexRange::filtered(filter) }
-}
 
 /// Whether what an index has for a value is what `=` finds: not for NaN, which equals nothing, and
 /// what may hold it, nor for durations, which an index orders by their average length.
@@ -213,6 +219,30 @@ pub(super) fn sort_from<T: Ord + Copy>(from: usize, found: &mut Vec<T>) {
     last.sort_unstable();
     last.dedup();
     found.append(&mut last);
+}
+
+/// Objects that were not found by the index, in the order in which it would have them.
+pub(super) fn in_order<T: Copy>(
+    objects: Vec<T>,
+    slot: Slot,
+    sought: &Sought,
+    cx: &mut Exec<'_>,
+) -> Result<Vec<T>, QueryError>
+where
+    Column: From<Vec<T>>,
+{
+    let Some(order) = &sought.order else { return Ok(objects) };
+    let mut keys: Vec<(Value, T)> = Vec::with_capacity(objects.len());
+    for some in objects.chunks(BATCH_ROWS) {
+        cx.check()?;
+        let mut rows = Batch::empty(some.len());
+        rows.set(slot, Column::from(some.to_vec()));
+        let values = eval(&order.key, &rows, cx)?;
+        keys.extend(some.iter().enumerate().map(|(row, object)| (values.get(row), *object)));
+    }
+    cx.check_now()?;
+    keys.sort_by(|(a, _), (b, _)| if order.descending { b.cmp(a) } else { a.cmp(b) });
+    Ok(keys.into_iter().map(|(_, object)| object).collect())
 }
 
 /// The rows for which the conditions of a seek hold, which its index may not have tested.

@@ -2,7 +2,9 @@
 //!
 //! Rows are kept as they come, with their keys beside them, and put in order at the end. Where they
 //! take too much memory, what is there goes to a file as a sorted run, and at the end the runs are
-//! merged. With a limit only the rows that may be among the first are kept.
+//! merged. With a limit only the rows that may be among the first are kept. If they come in the
+//! order of the first key, rows are read until as many are there as are wanted, and those that may
+//! go before them.
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,7 +16,7 @@ use super::limit::count;
 use super::memory::Held;
 use super::parallel::Input;
 use super::spill::Merge;
-use super::{Exec, Operator};
+use super::{Exec, Operator, Source};
 use crate::batch::{BATCH_ROWS, Batch, Column};
 use crate::exec::eval::eval;
 use crate::expr::Expr;
@@ -407,7 +409,10 @@ impl<'p> Sort<'p> {
         let new = || Read::new(order);
         let take = |read: &mut Read, rows, cx: &mut Exec<'_>| read.take(rows, order, cx);
         let mut merge = |all: &mut Read, other, cx: &mut Exec<'_>| all.merge(other, order, cx);
-        let mut read = self.input.fold(true, &new, &take, &mut merge, cx)?;
+        let mut read = match &mut self.input {
+            Input::Alone(input) if self.plan.in_order => read_first(input, order, cx)?,
+            input => input.fold(true, &new, &take, &mut merge, cx)?,
+        };
         if read.runs.is_some() {
             read.spill(order, cx)?;
         }
@@ -418,6 +423,41 @@ impl<'p> Sort<'p> {
         runs.finish(cx)?;
         Ok(Sorted::Merged(runs, top))
     }
+}
+
+/// Reads rows that come in the order of the first key, up to where none can be among the first.
+fn read_first(
+    input: &mut Source<'_>,
+    order: Order<'_>,
+    cx: &mut Exec<'_>,
+) -> Result<Read, QueryError> {
+    let mut read = Read::new(order);
+    let (key, _) = &order.plan.keys[0];
+    // Rows that are still to come until as many are there as are wanted; the first key of the last
+    // of those.
+    let (mut left, mut last): (usize, Option<Value>) = (order.top, None);
+    while order.top > 0
+        && let Some(rows) = input.next(cx)?
+    {
+        let of = |row: usize, cx: &mut Exec<'_>| {
+            eval(key, &rows.slice(row, row + 1), cx).map(|column| column.get(0))
+        };
+        if last.is_none() && left <= rows.rows() {
+            last = Some(of(left - 1, cx)?);
+        }
+        left = left.saturating_sub(rows.rows());
+        // Rows with equal keys stay in the order they came in.
+        let is_over = match &last {
+            Some(_) if order.plan.keys.len() == 1 => true,
+            Some(last) => ops::order(&of(rows.rows() - 1, cx)?, last)?.is_ne(),
+            None => false,
+        };
+        read.take(rows, order, cx)?;
+        if is_over {
+            break;
+        }
+    }
+    Ok(read)
 }
 
 /// Sorts what is sorted in chunks of so many rows, and looks before each chunk whether the query is

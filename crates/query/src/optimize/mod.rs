@@ -8,6 +8,7 @@
 //!    │ prune          columns that no operator reads are dropped
 //!    │ unread rows    rows whose columns are not read are counted, or found once
 //!    │ group by node  properties of a node that are grouping keys are read once per node
+//!    │ in order       the first rows by a property come from an index on it
 //!    │ eager          clauses do not see writes of later clauses
 //!    ▼ parallel       parts that several threads can run
 //!  physical plan: `exec` runs it
@@ -20,6 +21,7 @@ mod count_store;
 mod counting;
 mod eager;
 mod grouping;
+mod in_order;
 mod join_order;
 mod once;
 mod parallel;
@@ -65,12 +67,13 @@ struct Rule {
 }
 
 /// Rewrite rules, in the order in which they are applied.
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     Rule { is_on: |_| true, apply: |planner, plan, _| planner.solve_patterns(plan) },
     Rule { is_on: |p| p.count_store, apply: |_, plan, _| count_store::use_count_store(plan) },
     Rule { is_on: |p| p.pruning, apply: prune_columns },
     Rule { is_on: |p| p.shortcuts, apply: use_row_counts },
     Rule { is_on: |p| p.grouping, apply: |_, plan, _| grouping::group_by_node(plan) },
+    Rule { is_on: |p| p.order, apply: |planner, plan, _| in_order::read_in_order(planner, plan) },
     Rule { is_on: |_| true, apply: place_eager },
     Rule { is_on: |_| true, apply: place_parallel },
 ];

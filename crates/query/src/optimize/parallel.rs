@@ -21,6 +21,8 @@ enum Consumer {
     PerThread,
     /// Groups or sorts rows, but is not deterministic, so that threads may not.
     Nondeterministic,
+    /// Reads only the first rows of its input, in their order.
+    InOrder,
 }
 
 fn place(plan: &mut Plan, consumer: Consumer) {
@@ -41,7 +43,7 @@ fn place(plan: &mut Plan, consumer: Consumer) {
     let pays = match consumer {
         Consumer::Sequential => computes && sources.len() + at.size_class() >= 2,
         Consumer::PerThread => sources.len() >= 2 || at.size_class() >= 1,
-        Consumer::Nondeterministic => false,
+        Consumer::Nondeterministic | Consumer::InOrder => false,
     };
     if sources.last() != Some(&depth) {
         sources.push(depth);
@@ -52,6 +54,7 @@ fn place(plan: &mut Plan, consumer: Consumer) {
         source = source.input_mut().expect("INVARIANT: it was just walked");
     }
     let consumer = match source {
+        Plan::Sort(p) if p.in_order => Consumer::InOrder,
         Plan::Aggregate(_) | Plan::Sort(_) if source.is_fixed() => Consumer::PerThread,
         Plan::Aggregate(_) | Plan::Sort(_) => Consumer::Nondeterministic,
         _ => Consumer::Sequential,

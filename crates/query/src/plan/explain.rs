@@ -120,6 +120,11 @@ impl Printer<'_> {
         format!("{}{}*{min}..{max}", self.slot(edges), self.types(types))
     }
 
+    /// A key to sort by.
+    pub(super) fn sort_key(&self, key: &Expr, descending: bool) -> String {
+        self.expr(key) + if descending { " DESC" } else { "" }
+    }
+
     /// Condition on every relationship of a path.
     pub(super) fn each(&self, filter: Option<&(Slot, Expr)>) -> String {
         let text =

@@ -27,7 +27,7 @@ mod walk;
 pub(crate) use name::Name;
 pub(crate) use operator::{HasExprs, Operator, Shape};
 pub(crate) use operators::*;
-pub(crate) use sought::{NextKey, Sought};
+pub(crate) use sought::{NextKey, SeekOrder, Sought};
 pub(crate) use types::{Types, Way};
 
 /// Declares [`Plan`] with an operator for each variant.

@@ -24,6 +24,8 @@ pub(crate) struct Sought {
     pub(crate) any: bool,
     /// Predicate on the key after `prefix`.
     pub(crate) next: NextKey,
+    /// Order in which the objects are found, if it matters.
+    pub(crate) order: Option<SeekOrder>,
     /// Conditions that the seek makes true. They are tested only if they compare with a value for
     /// which `=` and the order of the index differ.
     pub(crate) test: Vec<Expr>,
@@ -45,6 +47,9 @@ impl Sought {
             conditions.push(format!("{} {sign} {}", property(at), p.expr(e)));
         }
         match &self.next {
+            NextKey::Anything if last == 0 => {
+                conditions.push(format!("{} IS NOT NULL", property(last)));
+            }
             NextKey::Anything => {}
             NextKey::Between(from, to) => {
                 for (bound, sign) in [(from, ">"), (to, "<")] {
@@ -73,8 +78,20 @@ impl Sought {
             }),
         }
         let keys: Vec<String> = self.keys.iter().map(|key| print::name(key)).collect();
-        (keys.join(", "), conditions.join(" AND "))
+        let mut conditions = conditions.join(" AND ");
+        if let Some(order) = &self.order {
+            conditions += &format!(" ORDER BY {}", p.sort_key(&order.key, order.descending));
+        }
+        (keys.join(", "), conditions)
     }
+}
+
+/// Order of what a seek finds: by the key after those with a value.
+#[derive(Debug, Clone)]
+pub(crate) struct SeekOrder {
+    /// The property, for objects that are not found by the index.
+    pub(crate) key: Expr,
+    pub(crate) descending: bool,
 }
 
 /// Predicate of a seek on the key after those with a value.
@@ -92,8 +109,11 @@ pub(crate) enum NextKey {
 /// Walk over the expressions of a seek, shared or mutable.
 macro_rules! exprs {
     ($of:expr, $f:ident, $exprs:ident) => {{
-        let Sought { prefix, next, test, .. } = $of;
+        let Sought { prefix, next, order, test, .. } = $of;
         prefix.$exprs($f);
+        if let Some(SeekOrder { key, .. }) = order {
+            $f(key);
+        }
         match next {
             NextKey::Anything => {}
             NextKey::Between(from, to) => {

@@ -493,8 +493,11 @@ impl Solver<'_, '_> {
                     self.take_label(slot, label);
                 }
                 self.bound.insert(slot);
+                let hinted = label.is_some() && self.pattern.hints.scan(slot) == label.as_ref();
                 let (label, for_relationships) = (label.map(Name::from), false);
-                self.wrap(|input| Plan::from(NodeScan { input, slot, label, for_relationships }));
+                self.wrap(|input| {
+                    Plan::from(NodeScan { input, slot, label, for_relationships, hinted })
+                });
             }
             AccessPath::Relationship { at, ty, mut sought } => {
                 self.take_tested(self.pattern.relationships[at].slot, None, &mut sought);

@@ -341,8 +341,8 @@ fn sought(
     let useful =
         prefix.len() + bounded > 0 && keys.iter().skip(prefix.len() + bounded).all(is_compared);
     let ReadableIndex { id: index, kind, unique, .. } = *index;
-    let test = Vec::new();
-    useful.then_some(Sought { index, keys, kind, unique, prefix, any, next, test })
+    let (order, test) = (None, Vec::new());
+    useful.then_some(Sought { index, keys, kind, unique, prefix, any, next, order, test })
 }
 
 /// Predicate on an index that a comparison with a property needs.

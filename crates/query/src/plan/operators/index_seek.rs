@@ -51,6 +51,7 @@ impl Operator for IndexSeek {
         let (keys, conditions) = self.sought.explain(p, &slot);
         let name = match &self.sought.next {
             NextKey::Anything if self.sought.is_unique() => "NodeUniqueIndexSeek",
+            NextKey::Anything if self.sought.prefix.is_empty() => "NodeIndexScan",
             NextKey::Anything => "NodeIndexSeek",
             NextKey::Contains(_) => "NodeIndexContainsScan",
             NextKey::EndsWith(_) => "NodeIndexEndsWithScan",

@@ -14,6 +14,8 @@ pub(crate) struct NodeScan {
     /// True if an expansion of all these nodes stands above it. The two find every relationship,
     /// those of deleted nodes included.
     pub(crate) for_relationships: bool,
+    /// True if the query asks for this scan (`USING SCAN`).
+    pub(crate) hinted: bool,
 }
 
 impl Operator for NodeScan {

@@ -64,7 +64,10 @@ impl Operator for RelationshipSeek {
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
         let slot = p.slot(self.edge);
         let (keys, conditions) = self.sought.explain(p, &slot);
+        let scans = self.sought.prefix.is_empty();
         let name = match (&self.sought.next, self.way) {
+            (NextKey::Anything, Way::Both) if scans => "UndirectedRelationshipIndexScan",
+            (NextKey::Anything, _) if scans => "DirectedRelationshipIndexScan",
             (NextKey::Anything, Way::Both) => "UndirectedRelationshipIndexSeek",
             (NextKey::Anything, _) => "DirectedRelationshipIndexSeek",
             (NextKey::Contains(_), Way::Both) => "UndirectedRelationshipIndexContainsScan",

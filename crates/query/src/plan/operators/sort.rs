@@ -11,6 +11,8 @@ pub(crate) struct Sort {
     pub(crate) keys: Vec<(Expr, bool)>,
     /// Number of rows to keep, the first ones; `None` for all.
     pub(crate) top: Option<Expr>,
+    /// True if the input is in the order of the first key, and is read only as far as needed.
+    pub(crate) in_order: bool,
 }
 
 impl Operator for Sort {
@@ -37,11 +39,13 @@ impl Operator for Sort {
     }
 
     fn explain(&self, p: &Printer<'_>) -> (&'static str, String) {
-        let key =
-            |(e, descending): &(Expr, bool)| p.expr(e) + if *descending { " DESC" } else { "" };
-        let keys = self.keys.iter().map(key).collect::<Vec<_>>().join(", ");
+        let keys = self.keys.iter().map(|(key, descending)| p.sort_key(key, *descending));
+        let keys = keys.collect::<Vec<_>>().join(", ");
         match &self.top {
-            Some(top) => ("Top", format!("{keys} LIMIT {}", p.expr(top))),
+            Some(top) => {
+                let name = if self.in_order { "PartialTop" } else { "Top" };
+                (name, format!("{keys} LIMIT {}", p.expr(top)))
+            }
             None => ("Sort", keys),
         }
     }

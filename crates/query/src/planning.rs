@@ -5,8 +5,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Planning {
     /// Patterns are found in the order that is expected to be cheapest, by indexes where there are
-    /// any, and conditions are tested as soon as they can be; what is wanted in the order of an
-    /// index is read in it. Otherwise nodes and relationships are
+    /// any, and conditions are tested as soon as they can be. Otherwise nodes and relationships are
     /// found as they are written, and conditions tested in the end.
     pub order: bool,
     /// Counts of all nodes or relationships of a kind are taken from what knows them.
@@ -18,6 +17,10 @@ pub struct Planning {
     /// Rows of which only the number is wanted, or whether there are any, are not made. Needs
     /// `pruning`.
     pub shortcuts: bool,
+    /// The first rows by a property come from an index on it.
+    pub index_order: bool,
+    /// The same wherever it can be done, whether it pays or not: for tests.
+    pub at_any_cost: bool,
 }
 
 impl Planning {
@@ -28,12 +31,22 @@ impl Planning {
         grouping: false,
         pruning: false,
         shortcuts: false,
+        index_order: false,
+        at_any_cost: false,
     };
 }
 
 impl Default for Planning {
     /// All of them.
     fn default() -> Self {
-        Self { order: true, count_store: true, grouping: true, pruning: true, shortcuts: true }
+        Self {
+            order: true,
+            count_store: true,
+            grouping: true,
+            pruning: true,
+            shortcuts: true,
+            index_order: true,
+            at_any_cost: false,
+        }
     }
 }

@@ -4,22 +4,29 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use telar_db::query::{QueryError, Rows, Sink};
+use telar_db::query::{Limits, QueryError, Rows, Scratch, ScratchFolder, Sink};
 use telar_db::{Database, Retention, Session, Settings, Value, ValueMap};
+use tempfile::TempDir;
 
 /// Numbers of which many are equal, values of other types, nodes without any, and relationships.
-const MAKE: [&str; 10] = [
+const MAKE: [&str; 13] = [
     "CREATE INDEX nodes FOR (n:N) ON (n.v)",
+    "CREATE CONSTRAINT one FOR (m:M) REQUIRE m.i IS UNIQUE",
     "CREATE INDEX two FOR (n:N) ON (n.g, n.w)",
+    "CREATE INDEX few FOR (n:N) ON (n.few)",
     "CREATE TEXT INDEX texts FOR (n:N) ON (n.t)",
     "CREATE INDEX relationships FOR ()-[r:R]-() ON (r.v)",
     "UNWIND range(0, 2999) AS i
      CREATE (:N {i: i, v: (i * 7919) % 211, g: i % 5, w: (i * 31) % 97, t: 't' + (i % 300)})",
     "UNWIND range(0, 199) AS i CREATE (:N {i: 3000 + i, v: (i % 17) / 4.0, g: 3})",
     "UNWIND range(0, 99) AS i CREATE (:N {i: 4000 + i})",
-    "UNWIND [1.0, 0.0 / 0.0, 1.0 / 0.0, 'x', 'long text that goes on', true, date('2020-01-01'), [1]]
+    "UNWIND [1.0, 0.0 / 0.0, 1.0 / 0.0, 'x', 'long text that goes on', true, date('2020-01-01'), [1],
+             [2, 1], time('12:00+01:00'), time('11:00Z'), datetime('2020-01-01T00:00+02:00'),
+             datetime('2019-12-31T22:00Z'), localdatetime('2020-01-01T00:00'), duration('P1M'),
+             duration('P30D'), duration('PT720H'), point({x: 1, y: 2}), point({x: 1, y: -2, z: 3})]
        AS v CREATE (:N {i: 5000, v: v})",
     "MATCH (n:N) WHERE n.i < 1000 CREATE (n)-[:R {v: (n.i * 13) % 101}]->(:M {i: n.i})",
+    "MATCH (n:N) WHERE n.i < 1000 SET n.few = n.i % 2",
     "MATCH (n:N), (m:M) WHERE n.i < 300 AND m.i = n.i + 1 CREATE (n)-[:R {v: n.i % 7}]->(m)",
 ];
 
@@ -29,6 +36,7 @@ const CASES: &[(&str, &str, bool)] = &[
     ("MATCH (n:N) WHERE n.v >= 10 AND n.v < 150 AND n.i % 3 = 0", "n.v", true),
     ("MATCH (n:N) WHERE n.v IS NOT NULL", "n.v", true),
     ("MATCH (n:N) WHERE n.v IS NOT NULL AND n.i % 2 = 0", "n.v", true),
+    ("MATCH (n:M) WHERE n.i IS NOT NULL", "n.i", true),
     ("MATCH (n:N {g: 3}) WHERE n.w > 5", "n.w", true),
     ("MATCH (n:N) WHERE n.t STARTS WITH 't1'", "n.t", true),
     ("MATCH (n:N) WHERE n.t CONTAINS '9'", "n.t", true),
@@ -42,6 +50,8 @@ const CASES: &[(&str, &str, bool)] = &[
     ("MATCH (n)-[r:R]->(m) WHERE r.v > 50", "r.v", true),
     ("MATCH (n)-[r:R]->(m) WHERE r.v < 50 AND m.i % 2 = 0", "r.v", true),
     ("MATCH (n)-[r:R]-(m) WHERE r.v > 50", "r.v", true),
+    // Nobody knows how few rows there are.
+    ("MATCH (n:N) WHERE n.v IS NOT NULL AND n.t CONTAINS 't1'", "n.v", false),
     // What no index has, or has in another order.
     ("MATCH (n:N)", "n.v", false),
     ("MATCH (n:N) USING SCAN n:N WHERE n.v IS NOT NULL", "n.v", false),
@@ -140,6 +150,17 @@ fn plans_say_so() {
             assert_eq!(plan.contains(" ORDER BY "), *in_order, "{text}\n{plan}");
         }
     }
+    // All that have the last value would be read.
+    for (condition, order, in_order) in [
+        ("n.few >= 0", "n.few", true),
+        ("n.few >= 0", "n.few, n.i", false),
+        ("n.v >= 0", "n.v, n.i", true),
+    ] {
+        let text =
+            format!("EXPLAIN MATCH (n:N) WHERE {condition} RETURN n ORDER BY {order} LIMIT 3");
+        let plan = session.run(&text, &[]).unwrap().plan.unwrap().to_string();
+        assert_eq!(plan.contains("PartialTop"), in_order, "{text}\n{plan}");
+    }
     // All of an index only where few of its rows are wanted, or perhaps few.
     for (limit, scans) in [("20", false), ("1 + 2", false), ("$few", false), ("2000", true)] {
         let text = format!(
@@ -175,6 +196,60 @@ fn each_row_of_a_query_around_has_its_own_first_rows() {
     for row in sorted(collected) {
         let Value::List(list) = &row[1] else { panic!("{row:?}") };
         assert!(list.len() == 2 && list[0] <= list[1] && list[0] > Value::Int(3), "{row:?}");
+    }
+}
+
+/// Rows go to files, and several threads are at work, above and below what is read in order.
+#[test]
+fn spilled_and_shared_rows_have_the_same_order() {
+    let db = database();
+    let folder = TempDir::new().unwrap();
+    let scratch: Arc<dyn Scratch> = Arc::new(ScratchFolder::new(folder.path()));
+    let limits = Limits { scratch: Some(scratch), spill_after: Some(0), ..Limits::default() };
+    let session = Session::new(&db).with_limits(limits);
+    all_cases_agree(&|text| session.run(text, &[]).unwrap().rows);
+    let session = Session::new(&db);
+    let random = "MATCH (n:N) WHERE n.v > 100 WITH n, rand() AS r WHERE r >= 0 MATCH (n)-[:R]->(m)";
+    let keys = |text: String| -> Vec<Value> {
+        session.run(&text, &[]).unwrap().rows.into_iter().flatten().collect()
+    };
+    let sorted = keys(format!("{random} RETURN n.v ORDER BY n.v DESC"));
+    assert_eq!(keys(format!("{random} RETURN n.v ORDER BY n.v DESC LIMIT 90")), sorted[..90]);
+}
+
+#[test]
+fn each_transaction_of_a_query_reads_what_the_one_before_it_left() {
+    let db = database();
+    let session = Session::new(&db);
+    let text = "UNWIND range(1, 30) AS x CALL (x) {
+                  MATCH (n:N) WHERE n.v >= 0 WITH n ORDER BY n.v LIMIT 1
+                  SET n.v = -n.i - 1 RETURN n.i AS i
+                } IN TRANSACTIONS OF 7 ROWS RETURN count(DISTINCT i)";
+    assert_eq!(session.run(text, &[]).unwrap().rows, [[Value::Int(30)]]);
+    let lowest = "MATCH (n:N) WHERE n.v >= 0 RETURN n.v ORDER BY n.v LIMIT 1";
+    let minimum = "MATCH (n:N) WHERE n.v >= 0 RETURN min(n.v)";
+    let value = |text: &str| session.run(text, &[]).unwrap().rows;
+    assert_eq!(value(lowest), value(minimum));
+}
+
+/// An index that nobody has loaded since the database was opened.
+#[test]
+fn a_database_that_was_opened_again_has_the_same_first_rows() {
+    let folder = TempDir::new().unwrap();
+    let open = || telar_db::open(folder.path()).unwrap();
+    let db = open();
+    let session = Session::new(&db);
+    MAKE.iter().for_each(|text| _ = session.run(text, &[]).unwrap());
+    drop((session, db));
+    for case in CASES {
+        for order in ["", " DESC"] {
+            let db = open();
+            let session = Session::new(&db);
+            let (pattern, key, _) = case;
+            let text = format!("{pattern} RETURN {key} ORDER BY {key}{order}");
+            let some = session.run(&format!("{text} LIMIT 25"), &[]).unwrap().rows;
+            assert_eq!(some[..], session.run(&text, &[]).unwrap().rows[..some.len()], "{text}");
+        }
     }
 }
 

@@ -197,6 +197,13 @@ impl<'g> Counts<'g> {
         (each * next * seeks).min(all).max(1.0)
     }
 
+    /// Share of what an index has that one value of a key has, if each has as much.
+    pub(crate) fn share_of_value(&self, sought: &Sought) -> f64 {
+        let index = self.indexes.iter().find(|index| index.id == sought.index);
+        let distinct = index.and_then(|index| self.distinct_keys(index));
+        distinct.map_or(EQUAL, |values| values.powf(-1.0 / sought.keys.len() as f64))
+    }
+
     // ---- relationships ----
 
     /// Fan-out of a node.

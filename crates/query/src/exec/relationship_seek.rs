@@ -198,11 +198,13 @@ impl Operator for RelationshipSeek<'_> {
                 }
             };
             let found = self.seek(&rows, limit, &before.edges, cx)?;
+            self.held.set(before.bytes() + found.bytes(), cx)?;
+            self.held.shrink(before.bytes());
             let from = if found.scanned { 0 } else { before.len() };
+            drop(before);
             if found.done < rows.rows() {
                 self.input.keep(rows.slice(found.done, rows.rows()), 0);
             }
-            self.held.set(found.bytes(), cx)?;
             for start in (from..found.rows.len()).step_by(BATCH_ROWS) {
                 cx.check()?;
                 let part = start..found.rows.len().min(start + BATCH_ROWS);
@@ -215,10 +217,10 @@ impl Operator for RelationshipSeek<'_> {
                     self.ready.push_back(out);
                 }
             }
-            self.held.shrink(found.bytes());
-            if found.cut {
+            match found.cut {
                 // What was read is read again: with sixteen times as many, that is little.
-                self.cut = Some((rows, limit.saturating_mul(16), found));
+                true => self.cut = Some((rows, limit.saturating_mul(16), found)),
+                false => self.held.shrink(found.bytes()),
             }
         }
     }

@@ -5,11 +5,14 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use telar_graph::spatial::PointBox;
+use telar_graph::value::heap_bytes_of;
 use telar_graph::{
     EntryFilter, IndexRange, IndexUnavailable, PropertyType, ReadError, Stop, Value,
 };
 
 use super::Exec;
+use super::memory::Held;
+use super::sort::sort_rows;
 use crate::batch::{BATCH_ROWS, Batch, Column, Slot};
 use crate::exec::eval::{self, eval};
 use crate::expr::Expr;
@@ -232,17 +235,26 @@ where
     Column: From<Vec<T>>,
 {
     let Some(order) = &sought.order else { return Ok(objects) };
-    let mut keys: Vec<(Value, T)> = Vec::with_capacity(objects.len());
+    let mut held = Held::of("IndexSeek");
+    let mut keys: Vec<Value> = Vec::with_capacity(objects.len());
     for some in objects.chunks(BATCH_ROWS) {
         cx.check()?;
         let mut rows = Batch::empty(some.len());
         rows.set(slot, Column::from(some.to_vec()));
         let values = eval(&order.key, &rows, cx)?;
-        keys.extend(some.iter().enumerate().map(|(row, object)| (values.get(row), *object)));
+        let before = keys.len();
+        keys.extend((0..some.len()).map(|row| values.get(row)));
+        let own = some.len() * (size_of::<Value>() + size_of::<T>() + size_of::<u32>());
+        held.grow(own + heap_bytes_of(&keys[before..]), cx)?;
     }
-    cx.check_now()?;
-    keys.sort_by(|(a, _), (b, _)| if order.descending { b.cmp(a) } else { a.cmp(b) });
-    Ok(keys.into_iter().map(|(_, object)| object).collect())
+    let compare = |a: &u32, b: &u32| {
+        let ordering = keys[*a as usize].cmp(&keys[*b as usize]);
+        let ordering = if order.descending { ordering.reverse() } else { ordering };
+        ordering.then_with(|| a.cmp(b))
+    };
+    let mut places: Vec<u32> = (0..keys.len() as u32).collect();
+    sort_rows(&mut places, compare, cx)?;
+    Ok(places.into_iter().map(|place| objects[place as usize]).collect())
 }
 
 /// The rows for which the conditions of a seek hold, which its index may not have tested.

@@ -256,11 +256,7 @@ impl Order<'_> {
             };
             merge(&mut order, 1, compare, cx)?;
         } else {
-            for chunk in order.chunks_mut(CHUNK_ROWS) {
-                cx.check_now()?;
-                chunk.sort_unstable_by(compare);
-            }
-            merge(&mut order, CHUNK_ROWS, |a, b| Ok(compare(a, b)), cx)?;
+            sort_rows(&mut order, compare, cx)?;
         }
         order.truncate(top);
         Ok(order)
@@ -442,14 +438,16 @@ fn read_first(
         let of = |row: usize, cx: &mut Exec<'_>| {
             eval(key, &rows.slice(row, row + 1), cx).map(|column| column.get(0))
         };
+        let Some(last_row) = rows.rows().checked_sub(1) else { continue };
         if last.is_none() && left <= rows.rows() {
             last = Some(of(left - 1, cx)?);
         }
         left = left.saturating_sub(rows.rows());
-        // Rows with equal keys stay in the order they came in.
+        // Of rows with equal keys the first that came are wanted; only further keys may tell them
+        // apart.
         let is_over = match &last {
             Some(_) if order.plan.keys.len() == 1 => true,
-            Some(last) => ops::order(&of(rows.rows() - 1, cx)?, last)?.is_ne(),
+            Some(last) => ops::order(&of(last_row, cx)?, last)?.is_ne(),
             None => false,
         };
         read.take(rows, order, cx)?;
@@ -458,6 +456,19 @@ fn read_first(
         }
     }
     Ok(read)
+}
+
+/// Sorts rows, as long as the query goes on. No two of them are equal.
+pub(super) fn sort_rows(
+    order: &mut Vec<u32>,
+    compare: impl Fn(&u32, &u32) -> Ordering + Copy,
+    cx: &mut Exec<'_>,
+) -> Result<(), QueryError> {
+    for chunk in order.chunks_mut(CHUNK_ROWS) {
+        cx.check_now()?;
+        chunk.sort_unstable_by(compare);
+    }
+    merge(order, CHUNK_ROWS, |a, b| Ok(compare(a, b)), cx)
 }
 
 /// Sorts what is sorted in chunks of so many rows, and looks before each chunk whether the query is

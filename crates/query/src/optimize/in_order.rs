@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The operators between have to keep the order of their input. What has no value is not in an
-//! index, so that a scan gives way to one only where a condition leaves such nodes out. Where no
-//! more rows are expected than are wanted, all are read: in no order, several threads may do so.
+//! index, so that a scan gives way to one only where a condition leaves such nodes out. Where not
+//! many more rows are expected than are wanted, several threads read all, in no order.
 
 use telar_graph::Graph;
 use telar_graph::update::IndexedObjects;
@@ -16,15 +16,18 @@ use telar_graph::update::IndexedObjects;
 use super::Planner;
 use crate::batch::Slot;
 use crate::estimate::{Facts, constant};
-use crate::expr::{Binary, Expr};
+use crate::expr::{Binary, Expr, conjuncts};
 use crate::plan::{IndexSeek, NextKey, NodeScan, Plan, SeekOrder, Sort, Sought, Types, Way};
 
 /// Rows of a `LIMIT` whose number is not known.
 const LIMIT: f64 = 100.0;
 
-/// Cost of a row that an index finds, in rows of a scan: nodes that follow each other there lie
-/// apart in memory.
-const ROW_OF_INDEX: f64 = 8.0;
+/// How many times the rows that are wanted must be expected for an index to be read in order: then
+/// one thread reads it.
+const TIMES_OF_SEEK: f64 = 2.0;
+
+/// The same instead of a scan: nodes that follow each other in an index lie apart in memory.
+const TIMES_OF_SCAN: f64 = 8.0;
 
 /// Makes every sort of which few rows are wanted read an index in order, where it can.
 pub(super) fn read_in_order(planner: &Planner<'_>, plan: &mut Plan) {
@@ -44,6 +47,8 @@ struct Found {
     key: Expr,
     /// True if rows without a value do not reach the sort.
     never_null: bool,
+    /// True if a condition leaves out rows, and nothing is known of how many.
+    guessed: bool,
 }
 
 impl Found {
@@ -51,12 +56,19 @@ impl Found {
     fn below(sort: &Sort) -> Option<Self> {
         sort.top.as_ref()?;
         let mut key = sort.keys.first()?.0.clone();
-        let (mut at, mut depth, mut never_null) = (&sort.input, 0, false);
+        let (mut at, mut depth) = (&sort.input, 0);
+        let (mut never_null, mut guessed) = (false, false);
         loop {
             match at {
                 Plan::IndexSeek(_) | Plan::RelationshipSeek(_) | Plan::NodeScan(_) => break,
                 Plan::Extend(p) => p.items.iter().rev().for_each(|item| replace(&mut key, item)),
-                Plan::Filter(p) => never_null |= excludes_null(&p.condition, &key),
+                Plan::Filter(p) => {
+                    for condition in conjuncts(p.condition.clone()) {
+                        let on_key = excludes_null(&condition, &key);
+                        never_null |= on_key;
+                        guessed |= !on_key && !is_equality(&condition);
+                    }
+                }
                 at if at.keeps_order() => {}
                 _ => return None,
             }
@@ -64,35 +76,56 @@ impl Found {
         }
         let (slot, _) = property(&key)?;
         let is_its_own = at.bound_slots().first() == Some(&slot);
-        (is_its_own && at.runs_once()).then_some(Self { depth, key, never_null })
+        let found = Self { depth, key, never_null, guessed };
+        (is_its_own && at.has_one_row_of_input()).then_some(found)
     }
 
     /// Makes the operator read an index in order, if there is one and it pays; true if it does.
     fn read(self, planner: &Planner<'_>, sort: &mut Sort) -> bool {
+        let (limit, several) = (sort.limit(), sort.keys.len() > 1);
         let descending = sort.keys[0].1;
-        let top = sort.top.as_ref().map(constant).filter(|top| top.is_finite()).unwrap_or(LIMIT);
         let rows = planner.counts().plan_rows(&sort.input, &mut Facts::default());
-        if rows <= top {
-            return false;
-        }
+        let at_any_cost = planner.planning.at_any_cost;
+        let pays = |sought: &Sought, times: f64| {
+            // All that have the last value are read, for the keys behind it.
+            let share = if several { planner.counts().share_of_value(sought) } else { 0.0 };
+            at_any_cost || rows > times * (limit + rows * share)
+        };
         let mut at = &mut sort.input;
         for _ in 0..self.depth {
             at = at.input_mut().expect("INVARIANT: it was just walked");
         }
         let key = property(&self.key).expect("INVARIANT: it was found to be one").1.to_owned();
+        let seek_pays = |sought: &Sought| sought.is_ordered_by(&key) && pays(sought, TIMES_OF_SEEK);
+        let may_scan = self.never_null && (at_any_cost || !self.guessed);
         let order = Some(SeekOrder { key: self.key, descending });
         match at {
-            Plan::IndexSeek(p) if p.sought.is_ordered_by(&key) => p.sought.order = order,
-            Plan::RelationshipSeek(p) if p.sought.is_ordered_by(&key) => p.sought.order = order,
-            Plan::NodeScan(p) if self.never_null && !p.hinted && rows > ROW_OF_INDEX * top => {
-                let Some(sought) = whole_index(planner.graph, p, &key) else { return false };
-                let (Some(label), slot) = (p.label.clone(), p.slot) else { return false };
-                let input = std::mem::replace(&mut p.input, Plan::Unit);
+            Plan::IndexSeek(p) if seek_pays(&p.sought) => p.sought.order = order,
+            Plan::RelationshipSeek(p) if seek_pays(&p.sought) => p.sought.order = order,
+            Plan::NodeScan(p) if may_scan && !p.hinted => {
+                let sought = whole_index(planner.graph, p, &key);
+                let sought = sought.filter(|sought| pays(sought, TIMES_OF_SCAN));
+                let (Some(sought), Some(label)) = (sought, p.label.clone()) else { return false };
+                let (input, slot) = (std::mem::replace(&mut p.input, Plan::Unit), p.slot);
                 *at = IndexSeek { input, slot, label, sought: Sought { order, ..sought } }.into();
             }
             _ => return false,
         }
         true
+    }
+}
+
+impl Sort {
+    /// Rows that are wanted, as far as they are known. Those that `SKIP` leaves out do not count,
+    /// so that all pages are read in one way: in another, rows with equal keys may come in another
+    /// order.
+    fn limit(&self) -> f64 {
+        let limit = match &self.top {
+            Some(Expr::Binary(Binary::Add, _, limit)) => constant(limit),
+            Some(top) => constant(top),
+            None => f64::INFINITY,
+        };
+        if limit.is_finite() { limit } else { LIMIT }
     }
 }
 
@@ -123,7 +156,6 @@ fn excludes_null(condition: &Expr, key: &Expr) -> bool {
         _ => property(e).is_some() && property(e) == property(key),
     };
     match condition {
-        Expr::And(parts) => parts.iter().any(|part| excludes_null(part, key)),
         Expr::IsNull(e, negated) => *negated && is_key(e),
         Expr::Binary(
             Binary::Equal
@@ -139,6 +171,11 @@ fn excludes_null(condition: &Expr, key: &Expr) -> bool {
         ) => is_key(a) || is_key(b),
         _ => false,
     }
+}
+
+/// True for a condition whose share of the rows is estimated by more than its kind.
+fn is_equality(condition: &Expr) -> bool {
+    matches!(condition, Expr::Binary(Binary::Equal | Binary::In, ..) | Expr::HasLabels(..))
 }
 
 /// All of an index of every value of a property of the nodes that are scanned.
@@ -188,10 +225,10 @@ impl Plan {
     }
 
     /// True if its input is one row. That of a subquery is: one that sorts runs for one at a time.
-    fn runs_once(&self) -> bool {
+    fn has_one_row_of_input(&self) -> bool {
         match self.input() {
             Some(Self::Unit | Self::Argument) => true,
-            Some(input @ Self::Prune(_)) => input.runs_once(),
+            Some(input @ Self::Prune(_)) => input.has_one_row_of_input(),
             _ => false,
         }
     }

@@ -73,7 +73,10 @@ const RULES: [Rule; 8] = [
     Rule { is_on: |p| p.pruning, apply: prune_columns },
     Rule { is_on: |p| p.shortcuts, apply: use_row_counts },
     Rule { is_on: |p| p.grouping, apply: |_, plan, _| grouping::group_by_node(plan) },
-    Rule { is_on: |p| p.order, apply: |planner, plan, _| in_order::read_in_order(planner, plan) },
+    Rule {
+        is_on: |p| p.index_order,
+        apply: |planner, plan, _| in_order::read_in_order(planner, plan),
+    },
     Rule { is_on: |_| true, apply: place_eager },
     Rule { is_on: |_| true, apply: place_parallel },
 ];

@@ -4,7 +4,7 @@
 //! before it cuts it to its limit. A reader goes on where a slot that it has read ended, and a slot
 //! never changes: no other slot can hold that timestamp but one that begins there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use crate::store::Slot;
@@ -13,13 +13,22 @@ use crate::store::Slot;
 const KNOWN_MAX: usize = 4096;
 
 #[derive(Debug, Default)]
-pub(super) struct Boundaries(Mutex<BTreeMap<String, BTreeSet<u64>>>);
+pub(super) struct Boundaries(Mutex<BTreeMap<String, Known>>);
+
+/// Timestamps of a stream.
+#[derive(Debug, Default)]
+struct Known {
+    all: HashSet<u64>,
+    /// The one that was noted first is forgotten first, wherever in the stream it is: a reader that
+    /// is far behind others goes on from what it has just read.
+    noted: VecDeque<u64>,
+}
 
 impl Boundaries {
     /// True if no slot of the stream begins before `at` and ends after it.
     pub(super) fn knows(&self, stream: &str, at: u64) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        at == 1 || known.get(stream).is_some_and(|known| known.contains(&at))
+        at == 1 || known.get(stream).is_some_and(|known| known.all.contains(&at))
     }
 
     /// Remembers where these slots of the stream end.
@@ -27,11 +36,13 @@ impl Boundaries {
         if slots.is_empty() {
             return;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = all.entry(stream.to_owned()).or_default();
-        known.extend(slots.iter().map(|slot| slot.range.next()));
-        while known.len() > KNOWN_MAX {
-            known.pop_first();
+        let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Known { all, noted } = streams.entry(stream.to_owned()).or_default();
+        noted.extend(slots.iter().map(|slot| slot.range.next()).filter(|next| all.insert(*next)));
+        while noted.len() > KNOWN_MAX
+            && let Some(first) = noted.pop_front()
+        {
+            all.remove(&first);
         }
     }
 }
@@ -55,5 +66,9 @@ mod tests {
         let more: Vec<_> = (9..9 + KNOWN_MAX as u64).map(|ts| slot(ts, ts + 1)).collect();
         known.note("a", &more);
         assert!(!known.knows("a", 5) && known.knows("a", 10));
+        // One that begins again, behind all others.
+        known.note("a", &[slot(1, 3), slot(3, 5)]);
+        assert!(known.knows("a", 3) && known.knows("a", 5));
+        assert!(!known.knows("a", 10) && known.knows("a", 12));
     }
 }

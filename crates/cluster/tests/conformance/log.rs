@@ -149,7 +149,7 @@ pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixtur
     assert_eq!(read(&*store.open().log, &stream, 101).len(), 4);
 }
 
-/// What one of them removes, another finds no more: it is told the mark that this left.
+/// A trim that finds nothing left, since another removed it, is told the mark that this set.
 pub(crate) fn trims_at_once_tell_the_mark(store: &impl Fixture) {
     const TRIMMERS: u64 = 3;
     const ROUNDS: u64 = 100;

@@ -297,7 +297,7 @@ impl Sink for Drops<'_> {
     }
 }
 
-/// What an index has found before it goes is not found again without it.
+/// Rows that an index found before it was dropped are not found again without it.
 #[test]
 fn an_index_may_go_while_its_rows_are_read() {
     for (index, pattern) in [

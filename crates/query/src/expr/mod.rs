@@ -193,6 +193,17 @@ impl Expr {
         matches!(self, Self::Slot(s) if *s == slot)
     }
 
+    /// Variable and name of a property of a variable.
+    pub(crate) fn property_of_slot(&self) -> Option<(Slot, &str)> {
+        match self {
+            Self::Property(object, name) => match **object {
+                Self::Slot(slot) => Some((slot, &**name)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     pub(crate) fn text(text: &str) -> Self {
         Self::Const(Value::from(text))
     }

@@ -18,13 +18,7 @@ impl Aggregate {
     ///
     /// Only for counts: a sum of floats depends on the order of the rows.
     fn grouped_node(&self) -> Option<Slot> {
-        let node_of = |key: &Expr| match key {
-            Expr::Property(object, _) => match &**object {
-                Expr::Slot(slot) => Some(*slot),
-                _ => None,
-            },
-            _ => None,
-        };
+        let node_of = |key: &Expr| key.property_of_slot().map(|(node, _)| node);
         let node = node_of(&self.keys.first()?.1)?;
         let same_node = self.keys.iter().all(|(_, key)| node_of(key) == Some(node));
         let counts = self.aggregates.iter().all(|(_, call)| &*call.function == "count");

@@ -22,8 +22,8 @@ use crate::plan::{IndexSeek, NextKey, NodeScan, Plan, SeekOrder, Sort, Sought, T
 /// Rows of a `LIMIT` whose number is not known.
 const LIMIT: f64 = 100.0;
 
-/// How many times the rows that are wanted must be expected for an index to be read in order: then
-/// one thread reads it.
+/// Least ratio of the rows that are expected to those that are wanted, for an index to be read in
+/// order: then one thread reads it.
 const TIMES_OF_SEEK: f64 = 2.0;
 
 /// The same instead of a scan: nodes that follow each other in an index lie apart in memory.
@@ -45,8 +45,6 @@ struct Found {
     depth: usize,
     /// The property.
     key: Expr,
-    /// True if rows without a value do not reach the sort.
-    never_null: bool,
     /// True if a condition leaves out rows, and nothing is known of how many.
     guessed: bool,
 }
@@ -74,9 +72,12 @@ impl Found {
             }
             (at, depth) = (at.input()?, depth + 1);
         }
-        let (slot, _) = property(&key)?;
+        let (slot, _) = key.property_of_slot()?;
+        if matches!(at, Plan::NodeScan(p) if p.hinted || !never_null) {
+            return None;
+        }
         let is_its_own = at.bound_slots().first() == Some(&slot);
-        let found = Self { depth, key, never_null, guessed };
+        let found = Self { depth, key, guessed };
         (is_its_own && at.has_one_row_of_input()).then_some(found)
     }
 
@@ -95,14 +96,15 @@ impl Found {
         for _ in 0..self.depth {
             at = at.input_mut().expect("INVARIANT: it was just walked");
         }
-        let key = property(&self.key).expect("INVARIANT: it was found to be one").1.to_owned();
+        let property = self.key.property_of_slot();
+        let key = property.expect("INVARIANT: it was found to be one").1.to_owned();
         let seek_pays = |sought: &Sought| sought.is_ordered_by(&key) && pays(sought, TIMES_OF_SEEK);
-        let may_scan = self.never_null && (at_any_cost || !self.guessed);
+        let may_scan = at_any_cost || !self.guessed;
         let order = Some(SeekOrder { key: self.key, descending });
         match at {
             Plan::IndexSeek(p) if seek_pays(&p.sought) => p.sought.order = order,
             Plan::RelationshipSeek(p) if seek_pays(&p.sought) => p.sought.order = order,
-            Plan::NodeScan(p) if may_scan && !p.hinted => {
+            Plan::NodeScan(p) if may_scan => {
                 let sought = whole_index(planner.graph, p, &key);
                 let sought = sought.filter(|sought| pays(sought, TIMES_OF_SCAN));
                 let (Some(sought), Some(label)) = (sought, p.label.clone()) else { return false };
@@ -138,22 +140,11 @@ fn replace(key: &mut Expr, (slot, by): &(Slot, Expr)) {
     }
 }
 
-/// The variable and the name of a property.
-fn property(key: &Expr) -> Option<(Slot, &str)> {
-    match key {
-        Expr::Property(object, name) => match **object {
-            Expr::Slot(slot) => Some((slot, &**name)),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
 /// True if a condition is not true where `key` is null.
 fn excludes_null(condition: &Expr, key: &Expr) -> bool {
     let is_key = |e: &Expr| match (e, key) {
         (Expr::Slot(slot), _) => key.is_slot(*slot),
-        _ => property(e).is_some() && property(e) == property(key),
+        _ => e.property_of_slot().is_some() && e.property_of_slot() == key.property_of_slot(),
     };
     match condition {
         Expr::IsNull(e, negated) => *negated && is_key(e),

@@ -36,7 +36,14 @@ start)
     mkdir -p "$folder"
     printf '%s' "${3:?a port}" >"$folder/port"
     for own in 0 1 2; do node "$own"; done
-    until [[ -n $(status 0 leader || true) ]]; do sleep 0.2; done
+    until [[ -n $(status 0 leader || true) ]]; do
+        sleep 0.2
+        for own in 0 1 2; do
+            kill -0 "$(<"$folder/n$own.pid")" 2>/dev/null && continue
+            printf 'node %s has ended: %s\n' "$own" "$(tail -n 1 "$folder/n$own.log")" >&2
+            exit 1
+        done
+    done
     port=$3
     printf 'etcd://127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' "$port" "$((port + 1))" "$((port + 2))"
     ;;

@@ -60,6 +60,35 @@ pub fn wait_timeout<'a, T>(
     unpoisoned(condvar.wait_timeout(guard, timeout)).0
 }
 
+/// Waits on `condvar` until `end`, true if that is over; wakes may be spurious, so callers loop.
+///
+/// Shuttle lets others go on, and ends the wait at any time.
+#[cfg(not(feature = "shuttle"))]
+pub fn wait_until<'a, T>(
+    condvar: &Condvar,
+    _: &'a Mutex<T>,
+    guard: MutexGuard<'a, T>,
+    end: std::time::Instant,
+) -> (MutexGuard<'a, T>, bool) {
+    let left = end.saturating_duration_since(std::time::Instant::now());
+    let (guard, result) = unpoisoned(condvar.wait_timeout(guard, left));
+    (guard, result.timed_out())
+}
+
+/// The same under shuttle.
+#[cfg(feature = "shuttle")]
+pub fn wait_until<'a, T>(
+    _: &Condvar,
+    mutex: &'a Mutex<T>,
+    guard: MutexGuard<'a, T>,
+    _: std::time::Instant,
+) -> (MutexGuard<'a, T>, bool) {
+    use shuttle::rand::RngCore as _;
+    drop(guard);
+    thread::yield_now();
+    (lock(mutex), shuttle::rand::thread_rng().next_u32() % 4 == 0)
+}
+
 fn unpoisoned<G>(result: LockResult<G>) -> G {
     result.unwrap_or_else(std::sync::PoisonError::into_inner)
 }

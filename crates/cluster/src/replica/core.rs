@@ -135,11 +135,16 @@ impl Core {
         let acted = !actions.is_empty();
         for action in actions {
             match action {
-                Action::ReadLease { request } => state.lease.push_back(LeaseWork::Read { request }),
+                Action::ReadLease { request } => {
+                    state.lease.retain(|work| !matches!(work, LeaseWork::Read { .. }));
+                    state.lease.push_back(LeaseWork::Read { request });
+                }
                 Action::WriteLease { request, expected, lease } => {
                     state.lease.push_back(LeaseWork::Write { request, expected, lease });
                 }
                 Action::ReadLog { request, from } => {
+                    // One that timed out before it was begun need not be carried out any more.
+                    state.log.retain(|work| !matches!(work, LogWork::Read { .. }));
                     state.log.push_back(LogWork::Read { request, from });
                 }
                 Action::PutSlot { request, slot, content: Content::Epoch } => {

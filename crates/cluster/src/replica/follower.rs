@@ -13,8 +13,9 @@ use super::election::{Event, Role, SeenSlot, SlotOutcome};
 use super::leader::Leader;
 use crate::store::{ErrorKind, Group, StoreError, read_groups};
 
-/// Bytes of slots that are read, and applied, at a time.
-const READ_BYTES: usize = 8 << 20;
+/// Bytes of groups that are read, and applied, at a time: what takes much less than a request's
+/// time-out, so that the election hears of it in time.
+const READ_BYTES: usize = 1 << 20;
 
 /// Part of the database that a node has.
 #[derive(Debug)]
@@ -125,6 +126,8 @@ impl Copy {
     }
 
     fn read(&self, core: &Arc<Core>, request: u64, from: u64) {
+        // What came after the time-out of the request before this one is not read again.
+        let from = from.max(core.state().election.next());
         let event = match self.read_and_apply(core, from) {
             Ok(slots) => Event::LogRead { request, slots },
             Err(Stop::Later) => Event::Failed { request },

@@ -161,7 +161,7 @@ pub(crate) fn prepare(
 }
 
 /// Returns the groups that hold timestamp `from` and those after it, as many as there are now, up
-/// to `bytes_max` of slots and one more. None is shown only where the log ends.
+/// to the one with which they reach `bytes_max`, parts included. None only where the log ends.
 ///
 /// # Errors
 /// As [`Reader::read`].
@@ -171,8 +171,16 @@ pub(crate) fn read_groups(
     from: u64,
     bytes_max: usize,
 ) -> Result<Vec<Group>, StoreError> {
-    let slots = log.read(stream, from, bytes_max)?;
-    slots.into_iter().map(|slot| assemble(log, stream, slot)).collect()
+    let (mut groups, mut bytes) = (Vec::new(), 0);
+    for slot in log.read(stream, from, bytes_max)? {
+        let group = assemble(log, stream, slot)?;
+        bytes += group.payload.len();
+        groups.push(group);
+        if bytes >= bytes_max {
+            break;
+        }
+    }
+    Ok(groups)
 }
 
 /// Reads one stream, group by group.
@@ -195,18 +203,22 @@ impl<'a> Reader<'a> {
         self.next
     }
 
-    /// Returns the groups that follow, up to `bytes_max` of slots and one more; waits for the first
-    /// of them, at most `wait`. None after that: this is the end.
+    /// Returns the groups that follow, up to the one with which they reach `bytes_max`, parts
+    /// included; waits for the first of them, at most `wait`. None after that: this is the end.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] for bodies that nobody wrote, and as [`Log::read`].
     pub fn read(&mut self, bytes_max: usize, wait: Duration) -> Result<Vec<Group>, StoreError> {
         let slots = self.log.follow(&self.stream, self.next, bytes_max, wait)?;
-        let mut groups = Vec::with_capacity(slots.len());
+        let (mut groups, mut bytes) = (Vec::new(), 0);
         for slot in slots {
+            if bytes >= bytes_max && !groups.is_empty() {
+                break;
+            }
             match assemble(self.log, &self.stream, slot) {
                 Ok(group) => {
                     self.next = group.range.next();
+                    bytes += group.payload.len();
                     groups.push(group);
                 }
                 // The next call meets it again.

@@ -18,17 +18,27 @@ fn payload(bytes: usize, seed: usize) -> Vec<u8> {
 }
 
 fn read_all(log: &dyn Log, stream: &Name, from: u64) -> Vec<Group> {
+    read_by(log, stream, from, usize::MAX)
+}
+
+/// The same, so many bytes at a time and one group more.
+fn read_by(log: &dyn Log, stream: &Name, from: u64, bytes_max: usize) -> Vec<Group> {
     let mut reader = Reader::new(log, stream.clone(), from);
     let mut groups = Vec::new();
     loop {
-        match reader.read(usize::MAX, Duration::ZERO) {
+        match reader.read(bytes_max, Duration::ZERO) {
             // A stale look shows nothing, so ask the log itself whether this is the end.
             Ok(found) if found.is_empty() => match log.read(stream, reader.next(), 0) {
                 Ok(found) if found.is_empty() => return groups,
                 Ok(_) => {}
                 Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
             },
-            Ok(found) => groups.extend(found),
+            Ok(found) => {
+                let but_last = &found[..found.len() - 1];
+                let bytes: usize = but_last.iter().map(|group| group.payload.len()).sum();
+                assert!(bytes < bytes_max, "{bytes} and one more");
+                groups.extend(found);
+            }
             Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
         }
     }
@@ -51,6 +61,9 @@ pub(crate) fn groups_of_all_sizes_come_back(store: &impl Fixture) {
     }
     let groups = read_all(&*store.open().log, &stream, 1);
     assert_eq!(groups.len(), sizes.len());
+    for bytes_max in [1, 2 * LIMIT, 5 * LIMIT] {
+        assert_eq!(read_by(&*log, &stream, 1, bytes_max), groups, "{bytes_max}");
+    }
     for (at, group) in groups.iter().enumerate() {
         assert_eq!((group.epoch, group.salt, group.identity.writer), (9, 77, appender.writer()));
         assert_eq!(group.payload, payload(sizes[at], 0), "{}", sizes[at]);

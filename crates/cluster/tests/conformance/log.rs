@@ -22,10 +22,16 @@ fn settle(log: &dyn Log, stream: &Name, range: SlotRange, body: &[u8]) -> (bool,
     }
 }
 
-fn read(log: &dyn Log, stream: &Name, from: u64) -> Vec<Slot> {
+/// All slots from `from` on.
+fn read(log: &dyn Log, stream: &Name, mut from: u64) -> Vec<Slot> {
+    let mut all: Vec<Slot> = Vec::new();
     loop {
         match log.read(stream, from, usize::MAX) {
-            Ok(slots) => return slots,
+            Ok(slots) if slots.is_empty() => return all,
+            Ok(slots) => {
+                all.extend(slots);
+                from = all.last().map_or(from, |slot| slot.range.next());
+            }
             Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
         }
     }
@@ -86,6 +92,19 @@ pub(crate) fn slots_come_in_order_and_from_the_middle(store: &impl Fixture) {
     assert_eq!(log.read(&stream, 1, 8).unwrap(), all[..1]);
     assert_eq!(log.read(&stream, 1, 9).unwrap(), all[..2]);
     assert_eq!(log.read(&stream, 1, 24).unwrap(), all[..3]);
+}
+
+pub(crate) fn a_long_log_is_read_piece_by_piece(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("long"));
+    // More than the pages that a store reads at once.
+    fill(&*log, &stream, 1..=700, 1);
+    // Who has written it, and who has not.
+    for log in [log, store.open().log] {
+        for from in [1, 2, 350, 700] {
+            let all = read(&*log, &stream, from);
+            assert!(all.iter().map(|slot| slot.range.first()).eq(from..=700), "from {from}");
+        }
+    }
 }
 
 pub(crate) fn bodies_of_all_sizes_come_back(store: &impl Fixture) {

@@ -182,6 +182,7 @@ suite! {
     all {
     log::one_of_many_writers_wins_a_slot + faulty;
     log::slots_come_in_order_and_from_the_middle;
+    log::a_long_log_is_read_piece_by_piece;
     log::bodies_of_all_sizes_come_back;
     log::trimmed_slots_cannot_be_won_again;
     log::trimming_keeps_whole_slots_and_never_goes_back;

@@ -21,6 +21,8 @@ use telar_engine::{Engine, Error};
 use telar_graph::{Value, VertexId};
 use tempfile::TempDir;
 
+mod slow;
+
 const FOLDER: &str = "TELAR_REPLICA_TEST_FOLDER";
 const NODE: &str = "TELAR_REPLICA_TEST_NODE";
 const NODES: usize = 3;

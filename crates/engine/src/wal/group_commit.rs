@@ -11,8 +11,8 @@
 //! Protocol. Whoever waits and finds no leader becomes it: takes the pending buffer, releases the
 //! mutex, writes and syncs, publishes `durable_ts` under the mutex, and then, without it, unparks
 //! *one* of those who wait for the next group, which leads at once, and all who waited for this
-//! one. There is no timer: a group is what queued during the sync before it, so groups grow as the
-//! disk slows down.
+//! one. A group is what queued during the sync before it, so groups grow as the disk slows down;
+//! where a write is slow, the leader waits a while for those of the last group (`gathering.rs`).
 //!
 //! A waiter leaves its handle in the list of its group and parks. What it was woken for it reads
 //! from `durable_ts`, without the mutex: with 64 threads, each of which took the mutex on waking,
@@ -35,15 +35,18 @@
 //!
 //! Cost: `append` is one lock, one copy (none of a record above 8 MiB), eight bytes of CRC. No I/O
 //! happens under the mutex.
-//! Source: Helland et al., "Group Commit Timers and High Volume Transaction Systems", HPTS 1987,
-//! without the timer; the leader and its successor as in PostgreSQL's `XLogFlush`.
+//! Source: Helland et al., "Group Commit Timers and High Volume Transaction Systems", HPTS 1987;
+//! the leader and its successor as in PostgreSQL's `XLogFlush`.
+
+use std::time::{Duration, Instant};
 
 use super::files::LogFiles;
+use super::gathering::Gathering;
 use super::record::{PreparedRecord, WholeRecord};
 use super::{PENDING_BYTES_MAX, WalError};
 use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::thread::{self, Thread};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_timeout};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard, lock, wait, wait_timeout, wait_until};
 
 /// The state all users of a log share.
 #[derive(Debug)]
@@ -53,6 +56,8 @@ pub(super) struct GroupCommit {
     changed: Condvar,
     /// The log is closing (for the flusher).
     closing: Condvar,
+    /// As many wait for the next group as its leader waits for, or it need not wait any more.
+    gathered: Condvar,
     // ORDERING: these are stored under the mutex with Release and loaded with Acquire, so that who
     // sees a timestamp sees what its committer did before.
     last_ts: AtomicU64,
@@ -80,6 +85,9 @@ struct State {
     watchers: usize,
     /// Whether a leader is at work.
     leading: bool,
+    /// Threads that the leader waits for, itself included, before it takes what is pending.
+    gathers: Option<usize>,
+    gathering: Gathering,
     closed: bool,
     poison: Option<Arc<WalError>>,
 }
@@ -109,6 +117,8 @@ impl GroupCommit {
             in_flight: Vec::new(),
             watchers: 0,
             leading: false,
+            gathers: None,
+            gathering: Gathering::default(),
             closed: false,
             poison: None,
         };
@@ -116,6 +126,7 @@ impl GroupCommit {
             state: Mutex::new(state),
             changed: Condvar::new(),
             closing: Condvar::new(),
+            gathered: Condvar::new(),
             last_ts: AtomicU64::new(last_ts),
             durable_ts: AtomicU64::new(last_ts),
             poisoned: AtomicBool::new(false),
@@ -174,6 +185,7 @@ impl GroupCommit {
                 return Ok(state);
             }
             state = if state.leading {
+                self.end_gathering(&mut state);
                 self.wait_for_change(state)
             } else {
                 self.lead(state, Job::Write);
@@ -209,11 +221,17 @@ impl GroupCommit {
                 let is_pending = commit_ts >= state.pending_ts;
                 let group = if is_pending { &mut state.waiting } else { &mut state.in_flight };
                 group.push(thread::current());
+                if state.gathers.is_some_and(|wanted| state.waiting.len() + 1 >= wanted) {
+                    self.end_gathering(&mut state);
+                }
                 drop(state);
                 thread::park();
             } else {
                 // INVARIANT: with no leader, what is not durable is pending: leading writes it.
-                self.lead(state, Job::Write);
+                let state = self.gather(state);
+                if state.poison.is_none() {
+                    self.lead(state, Job::Write);
+                }
             }
             if self.durable_ts() >= commit_ts {
                 return Ok(());
@@ -247,7 +265,12 @@ impl GroupCommit {
         let mut state = lock(&self.state);
         let cause = Arc::clone(state.poison.get_or_insert(Arc::new(cause)));
         self.poisoned.store(true, Ordering::Release);
-        // Who waits for a leader is woken by that one.
+        self.end_gathering(&mut state);
+        if !state.leading {
+            // The one that was to lead next finds the poison before it does.
+            state.wake_waiting();
+        }
+        // Else the leader wakes who waits, when it ends.
         self.closing.notify_all();
         self.changed.notify_all();
         WalError::Poisoned { cause }
@@ -263,7 +286,7 @@ impl GroupCommit {
     }
 
     /// Writes what is pending every `interval` until the log is closed or poisoned.
-    pub(super) fn flush_every(&self, interval: std::time::Duration) {
+    pub(super) fn flush_every(&self, interval: Duration) {
         let mut state = lock(&self.state);
         while !state.closed && state.poison.is_none() {
             state = wait_timeout(&self.closing, state, interval);
@@ -279,6 +302,37 @@ impl GroupCommit {
         f(&mut lock(&self.files))
     }
 
+    /// Waits for those of the last groups, where that may pay; nobody else leads meanwhile.
+    fn gather<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
+        let here = state.waiting.len() + 1;
+        let Some(wait) = state.gathering.before(here) else { return state };
+        let end = Instant::now() + wait.at_most;
+        state.leading = true;
+        state.gathers = Some(wait.until);
+        while state.gathers.is_some() {
+            let ended;
+            (state, ended) = wait_until(&self.gathered, &self.state, state, end);
+            if ended {
+                state.gathers = None;
+            }
+        }
+        state.leading = false;
+        let here = state.waiting.len() + 1;
+        state.gathering.waited(wait, here);
+        if state.poison.is_some() {
+            state.wake_waiting();
+        }
+        state
+    }
+
+    /// Lets a leader that waits for others go on.
+    #[inline]
+    fn end_gathering(&self, state: &mut State) {
+        if state.gathers.take().is_some() {
+            self.gathered.notify_one();
+        }
+    }
+
     /// Leads: takes what is pending, does the job without the mutex, publishes, wakes.
     fn lead(&self, mut state: MutexGuard<'_, State>, job: Job) {
         debug_assert!(!state.leading && state.poison.is_none());
@@ -286,7 +340,7 @@ impl GroupCommit {
         let group = state.take_pending();
         self.release(state, []);
 
-        let leadership = Leadership { commit: self, last_ts };
+        let leadership = Leadership { commit: self, last_ts, since: Instant::now() };
         let result = {
             let mut files = lock(&self.files);
             write(&mut files, &group, last_ts, job)
@@ -295,10 +349,12 @@ impl GroupCommit {
     }
 
     /// Publishes what became of a group, and wakes those who can go on.
-    fn end_lead(&self, last_ts: u64, result: Result<(), WalError>, group: Vec<u8>) {
+    fn end_lead(&self, last_ts: u64, took: Duration, result: Result<(), WalError>, group: Vec<u8>) {
         let mut state = lock(&self.state);
         state.recycle(group);
         state.leading = false;
+        let regulars = 1 + state.in_flight.len() + state.waiting.len();
+        state.gathering.written(took, regulars);
         let mut woken = std::mem::take(&mut state.in_flight);
         let next = match result {
             Ok(()) => {
@@ -355,20 +411,22 @@ fn write(files: &mut LogFiles, group: &[u8], last_ts: u64, job: Job) -> Result<(
 struct Leadership<'a> {
     commit: &'a GroupCommit,
     last_ts: u64,
+    since: Instant,
 }
 
 impl Leadership<'_> {
     fn finish(self, result: Result<(), WalError>, group: Vec<u8>) {
-        let (commit, last_ts) = (self.commit, self.last_ts);
+        let Self { commit, last_ts, since } = self;
         // Forgotten, since `drop` is for panics.
         std::mem::forget(self);
-        commit.end_lead(last_ts, result, group);
+        commit.end_lead(last_ts, since.elapsed(), result, group);
     }
 }
 
 impl Drop for Leadership<'_> {
     fn drop(&mut self) {
-        self.commit.end_lead(self.last_ts, Err(WalError::LeaderPanicked), Vec::new());
+        let failed = Err(WalError::LeaderPanicked);
+        self.commit.end_lead(self.last_ts, Duration::ZERO, failed, Vec::new());
     }
 }
 
@@ -384,6 +442,11 @@ impl State {
             Some(cause) => Err(WalError::Poisoned { cause: Arc::clone(cause) }),
             None => Ok(()),
         }
+    }
+
+    /// Wakes who waits for the next group, where nobody leads any more: each finds out for itself.
+    fn wake_waiting(&mut self) {
+        self.waiting.drain(..).for_each(|thread| thread.unpark());
     }
 
     fn take_pending(&mut self) -> Vec<u8> {

@@ -46,6 +46,7 @@
 mod error;
 mod files;
 pub(crate) mod follow;
+mod gathering;
 mod group_commit;
 mod header;
 pub(crate) mod inspect;

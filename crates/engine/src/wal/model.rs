@@ -112,6 +112,26 @@ fn model_poison_reaches_everyone() {
 }
 
 #[test]
+fn model_poison_from_outside_reaches_everyone() {
+    check(|| {
+        let storage = MemoryStorage::new();
+        let (wal, _) = open(storage.clone(), 4096);
+        let threads: Vec<_> = (0..3).map(|id| committer(&wal, id, 1)).collect();
+        // Right after a commit of its own: who leads next may not have begun.
+        let first = wal.append(b"first").unwrap();
+        let first = wal.wait_durable(first).map(|()| (first, b"first".to_vec()));
+        wal.refuse_without("LOCK".into());
+        let committed = threads.into_iter().flat_map(|thread| thread.join().unwrap());
+        let mut acknowledged: Vec<_> = committed.collect();
+        acknowledged.extend(first);
+        assert!(matches!(wal.append(b"x"), Err(WalError::Poisoned { .. })));
+        let last = acknowledged.iter().map(|(commit_ts, _)| *commit_ts).max();
+        assert!(last.unwrap_or(0) <= wal.durable_ts());
+        assert_kept(&storage, &acknowledged);
+    });
+}
+
+#[test]
 fn model_rotation_and_truncation_beside_commits() {
     check(|| {
         let storage = MemoryStorage::new();

@@ -267,13 +267,15 @@ impl Election {
         self.become_role(Role::Follower);
     }
 
+    /// Slots are what they are however late an answer comes: a node that needs longer than the
+    /// time-out to read what it lacks would else read the same for ever.
     fn on_log(&mut self, now: Moment, request: u64, slots: &[SeenSlot]) {
-        if self.reading.is_none_or(|(number, _)| number != request) {
-            return;
+        if self.reading.is_some_and(|(number, _)| number == request) {
+            self.reading = None;
+            let is_end = slots.is_empty();
+            self.read_due = if is_end { now.after(self.settings.follow_every) } else { now };
+            self.at_end = is_end;
         }
-        self.reading = None;
-        self.read_due = if slots.is_empty() { now.after(self.settings.follow_every) } else { now };
-        self.at_end = slots.is_empty();
         for slot in slots {
             self.see(now, *slot);
         }

@@ -294,6 +294,47 @@ fn a_group_under_way_is_answered_for_by_the_log_after_its_leader_was_deposed() {
 }
 
 #[test]
+fn slots_that_come_after_the_time_out_of_their_request_count() {
+    let mut bench = Bench::new(1, true);
+    bench.renew_other(1, 1);
+    let asked = |bench: &Bench| {
+        let of = |action: &Action| match action {
+            Action::ReadLog { request, from } => Some((*request, *from)),
+            _ => None,
+        };
+        bench.seen.iter().rev().find_map(of).unwrap()
+    };
+    bench.is_cut = true;
+    bench.ms(100);
+    let (late, from) = asked(&bench);
+    assert_eq!(from, 1);
+    // Each is asked for again before it is answered, and none is asked for twice in vain.
+    for first in 1..5 {
+        bench.other_slot(first, 1);
+        bench.ms(1100);
+        let (again, from) = asked(&bench);
+        assert!(again > late && from == first, "{from}");
+        let slots = bench.log.clone();
+        bench.step(Event::LogRead { request: late, slots });
+        assert_eq!(bench.node.next(), first + 1);
+    }
+    // That there was nothing then does not mean that this is the end.
+    bench.is_cut = false;
+    bench.register = None;
+    bench.ms(1100);
+    assert_eq!(bench.node.role(), Role::Leader);
+    let mut bench = Bench::new(1, true);
+    bench.is_cut = true;
+    bench.ms(1100);
+    bench.register = None;
+    let (late, _) = asked(&bench);
+    bench.ms(1100);
+    bench.step(Event::LogRead { request: late, slots: Vec::new() });
+    assert_ne!(asked(&bench).0, late);
+    assert_eq!(bench.node.role(), Role::Follower);
+}
+
+#[test]
 fn a_lease_with_an_unknown_outcome_is_read_and_counts_from_when_it_was_sent() {
     let mut bench = Bench::new(1, true);
     bench.lease_is_unknown = true;

@@ -12,6 +12,8 @@ use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
 
 /// Slots asked for at once: 4 MiB.
 const SLOTS_MAX: usize = 16;
+/// Pages of a read, which take a few milliseconds each: whoever reads hears of them soon.
+const PAGES_MAX: usize = 32;
 /// Timestamps in which slots are looked for at once.
 const WINDOW: u64 = 1 << 16;
 /// Parts listed at once.
@@ -141,7 +143,7 @@ impl Etcd {
     ) -> Result<(Vec<Slot>, u64), StoreError> {
         let keys = Keys::new(self, stream);
         let (mut slots, mut bytes, mut revision) = (Vec::<Slot>::new(), 0, None);
-        loop {
+        for _ in 0..PAGES_MAX {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let page = self.page(stream, &keys, next);
             let page = match page {
@@ -159,9 +161,10 @@ impl Etcd {
                 slots.push(slot);
             }
             if page.is_last || bytes >= bytes_max {
-                return Ok((slots, revision));
+                break;
             }
         }
+        Ok((slots, revision.unwrap_or_default()))
     }
 }
 

@@ -186,3 +186,94 @@ fn groups_are_checked_record_by_record() {
     assert_eq!(LogGroup { next_ts: 6, ..group }.records().unwrap_err().ts, 6, "more follows");
     assert_eq!(LogGroup { first_ts: 4, ..group }.records().unwrap_err().ts, 4);
 }
+
+/// Takes its time for each group.
+#[derive(Debug, Default)]
+struct Slow(Mutex<Vec<u64>>);
+
+impl GroupSink for Slow {
+    fn put(&self, group: LogGroup<'_>) -> Result<(), SinkError> {
+        lock(&self.0).push(group.next_ts - group.first_ts);
+        thread::sleep(Duration::from_millis(300));
+        Ok(())
+    }
+}
+
+#[test]
+fn those_who_commit_again_and_again_go_into_each_group_of_a_slow_log() {
+    const THREADS: usize = 4;
+    const COMMITS: usize = 6;
+    let (wal, _) = open_at(MemoryStorage::new(), replicated(), 0).unwrap();
+    let sink = std::sync::Arc::new(Slow::default());
+    wal.attach(sink.clone());
+    thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..COMMITS {
+                    let ts = wal.append(b"x").unwrap();
+                    wal.wait_durable(ts).unwrap();
+                }
+            });
+        }
+    });
+    let groups = lock(&sink.0);
+    assert_eq!(groups.iter().sum::<u64>() as usize, THREADS * COMMITS);
+    // Half of them in each would take twice as many.
+    assert!(groups.len() < 2 * COMMITS - 2, "{groups:?}");
+}
+
+/// Says when it is called for the first time, and goes on when it is told to.
+#[derive(Debug)]
+struct Held {
+    calls: std::sync::mpsc::Sender<()>,
+    go_on: Mutex<std::sync::mpsc::Receiver<()>>,
+}
+
+impl GroupSink for Held {
+    fn put(&self, _: LogGroup<'_>) -> Result<(), SinkError> {
+        // Nobody listens, and nobody holds it, after the first call.
+        let _ = self.calls.send(());
+        let _ = lock(&self.go_on).recv();
+        Ok(())
+    }
+}
+
+#[test]
+fn a_log_that_is_refused_between_two_leaders_lets_nobody_wait() {
+    const PATIENCE: Duration = Duration::from_secs(60);
+    for round in 0..50 {
+        let storage = MemoryStorage::new();
+        let wal = std::sync::Arc::new(open_at(storage, replicated(), 0).unwrap().0);
+        let ((calls, called), (go, go_on)) =
+            (std::sync::mpsc::channel(), std::sync::mpsc::channel());
+        wal.attach(std::sync::Arc::new(Held { calls, go_on: Mutex::new(go_on) }));
+        let (ended, ends) = std::sync::mpsc::channel();
+        let commit = |refuses: bool| {
+            let (wal, ended) = (wal.clone(), ended.clone());
+            thread::spawn(move || {
+                let ts = wal.append(b"x").unwrap();
+                let result = wal.wait_durable(ts).map(|()| ts);
+                if refuses {
+                    wal.refuse_without("LOCK".into());
+                }
+                ended.send(result).unwrap();
+            })
+        };
+        let mut threads = vec![commit(true)];
+        called.recv_timeout(PATIENCE).unwrap();
+        threads.extend((0..3).map(|_| commit(false)));
+        while wal.last_ts() < 4 {
+            thread::yield_now();
+        }
+        // They wait by now, most of the time.
+        thread::sleep(Duration::from_millis(2));
+        drop(go);
+        for _ in 0..4 {
+            let result = ends.recv_timeout(PATIENCE);
+            let result =
+                result.unwrap_or_else(|_| panic!("round {round}: somebody waits for ever"));
+            assert!(result.is_ok_and(|ts| ts <= wal.durable_ts()) || wal.check().is_err());
+        }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+}

@@ -1,0 +1,134 @@
+//! How long the leader of a group commit waits for those who committed with the last groups.
+//!
+//! ```text
+//!  without                                     with
+//!  A writes  ████████        ████████          A and B write  ████████   ████████
+//!  B writes          ████████        ██                               ▲
+//!                                               A and B come back and commit again
+//! ```
+//!
+//! Clients that commit one after the other fall into two halves: one is written while the other
+//! waits for that, so each commit takes two writes. If the next leader waits until those of the
+//! last group have come back, all of them go into each write. Where a write takes milliseconds (a
+//! store that replicates, a slow disk), that is up to twice the rate, and half the writes.
+//!
+//! The wait is at most half of what the last write took, as PostgreSQL's manual advises for its
+//! `commit_delay` (30.5), and ends as soon as as many wait as waited for the last groups. Where
+//! clients do not come back in time, it was in vain: the next groups are not waited for, up to 63.
+
+use std::time::Duration;
+
+/// Shortest write after which anybody is waited for: a wait has the clock's slack, 50 µs on Linux.
+const WRITE_MIN: Duration = Duration::from_micros(300);
+/// Most groups that are not waited for after a wait in vain.
+const SKIP_MAX: u32 = 63;
+
+/// Whom and how long to wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    /// Those who wait for the next group when the wait begins, its leader included.
+    from: usize,
+    /// The same, when it is over.
+    pub(super) until: usize,
+    pub(super) at_most: Duration,
+}
+
+/// What is known of the last groups.
+#[derive(Debug, Default)]
+pub(super) struct Gathering {
+    /// How long the last one was written.
+    took: Duration,
+    /// Those who waited when it ended, for it or the next one.
+    regulars: usize,
+    /// Groups that are not waited for any more.
+    skip: u32,
+    /// `skip` after the last wait in vain.
+    skipped: u32,
+}
+
+impl Gathering {
+    /// A group has been written while `regulars` threads waited for it, or for the next one.
+    pub(super) fn written(&mut self, took: Duration, regulars: usize) {
+        (self.took, self.regulars) = (took, regulars);
+    }
+
+    /// The wait before a group for which `here` threads wait, its leader included.
+    pub(super) fn before(&mut self, here: usize) -> Option<Wait> {
+        // The model checker knows no time.
+        let is_slow = self.took >= WRITE_MIN || cfg!(feature = "shuttle");
+        if here >= self.regulars || !is_slow {
+            return None;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return None;
+        }
+        Some(Wait { from: here, until: self.regulars, at_most: self.took / 2 })
+    }
+
+    /// That wait has ended when `here` threads waited.
+    pub(super) fn waited(&mut self, wait: Wait, here: usize) {
+        let came = here.saturating_sub(wait.from);
+        let is_in_vain = came * 4 < (wait.until - wait.from) * 3;
+        self.skipped = if is_in_vain { (self.skipped * 2 + 1).min(SKIP_MAX) } else { 0 };
+        self.skip = self.skipped;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn those_of_the_last_groups_are_waited_for_half_as_long_as_it_was_written() {
+        let mut gathering = Gathering::default();
+        assert_eq!(gathering.before(1), None);
+        gathering.written(4 * MS, 10);
+        let wait = gathering.before(4).unwrap();
+        assert_eq!((wait.until, wait.at_most), (10, 2 * MS));
+        assert_eq!(gathering.before(10), None);
+    }
+
+    #[test]
+    fn a_lone_client_does_not_wait() {
+        let mut gathering = Gathering::default();
+        gathering.written(4 * MS, 1);
+        assert_eq!(gathering.before(1), None);
+    }
+
+    #[test]
+    #[cfg(not(feature = "shuttle"))]
+    fn nobody_waits_where_writes_are_fast() {
+        let mut gathering = Gathering::default();
+        gathering.written(MS / 20, 10);
+        assert_eq!(gathering.before(4), None);
+    }
+
+    #[test]
+    fn waits_in_vain_become_rare_until_one_pays() {
+        let mut gathering = Gathering::default();
+        gathering.written(MS, 10);
+        let mut skipped = Vec::new();
+        for _ in 0..8 {
+            let mut groups = 0;
+            let wait = loop {
+                if let Some(wait) = gathering.before(2) {
+                    break wait;
+                }
+                groups += 1;
+            };
+            skipped.push(groups);
+            gathering.waited(wait, 7);
+        }
+        assert_eq!(skipped, [0, 1, 3, 7, 15, 31, 63, 63]);
+        let wait = loop {
+            if let Some(wait) = gathering.before(2) {
+                break wait;
+            }
+        };
+        gathering.waited(wait, 8);
+        assert!(gathering.before(2).is_some());
+    }
+}

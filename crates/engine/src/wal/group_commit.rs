@@ -106,7 +106,7 @@ enum Job {
 }
 
 impl GroupCommit {
-    pub(super) fn new(files: LogFiles) -> Self {
+    pub(super) fn new(files: LogFiles, is_replicated: bool) -> Self {
         let last_ts = files.written_ts;
         let state = State {
             pending: Vec::new(),
@@ -118,7 +118,7 @@ impl GroupCommit {
             watchers: 0,
             leading: false,
             gathers: None,
-            gathering: Gathering::default(),
+            gathering: Gathering::new(is_replicated),
             closed: false,
             poison: None,
         };

@@ -182,7 +182,8 @@ impl Wal {
         let (files, recovery) =
             recovery::recover(Arc::clone(&storage), options, start_after, replay)?;
         let (salt, counters) = (files.salt, Arc::clone(&files.counters));
-        let commit = Arc::new(GroupCommit::new(files));
+        let is_replicated = options.durability == Durability::Replicated;
+        let commit = Arc::new(GroupCommit::new(files, is_replicated));
         let flusher = match options.durability {
             Durability::Full | Durability::Replicated => None,
             Durability::Async { interval_ms } => {

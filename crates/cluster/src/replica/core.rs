@@ -53,7 +53,8 @@ pub(super) struct State {
     pub(super) election: Election,
     pub(super) lease: VecDeque<LeaseWork>,
     pub(super) log: VecDeque<LogWork>,
-    pub(super) puts: VecDeque<GroupPut>,
+    /// The slot that is to be put next: of the group that waits, the last request.
+    pub(super) put: Option<GroupPut>,
     /// Groups of which it is known whether the log has them.
     pub(super) outcomes: HashMap<u64, bool>,
     pub(super) groups: u64,
@@ -96,7 +97,7 @@ impl Core {
             election,
             lease: VecDeque::new(),
             log: VecDeque::new(),
-            puts: VecDeque::new(),
+            put: None,
             outcomes: HashMap::new(),
             groups: 0,
             term: 0,
@@ -151,16 +152,20 @@ impl Core {
                     state.log.push_back(LogWork::PutEpoch { request, slot });
                 }
                 Action::PutSlot { request, slot, content: Content::Group(_) } => {
-                    state.puts.push_back(GroupPut { request, slot });
+                    state.put = Some(GroupPut { request, slot });
                 }
                 // Applied before the election heard of it.
                 Action::Apply(_) => {}
-                Action::Acknowledge { id, .. } => drop(state.outcomes.insert(id, true)),
+                Action::Acknowledge { id, .. } => {
+                    // Asked again, and answered meanwhile.
+                    state.put = None;
+                    state.outcomes.insert(id, true);
+                }
                 Action::Refuse { id } => drop(state.outcomes.insert(id, false)),
                 Action::Became(role) => {
                     if role == Role::Follower {
                         state.term += 1;
-                        state.puts.clear();
+                        state.put = None;
                     }
                     state.log.push_back(LogWork::Became(role));
                 }

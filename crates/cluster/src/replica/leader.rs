@@ -81,7 +81,7 @@ impl GroupSink for Leader {
             if let Some(why) = &state.stopped {
                 return Err(SinkError::Undecided { reason: why.clone() });
             }
-            let Some(put) = state.puts.pop_front() else {
+            let Some(put) = state.put.take() else {
                 state = core.wait(state);
                 continue;
             };

@@ -58,6 +58,12 @@ impl SlotRange {
     pub fn next(self) -> u64 {
         self.next
     }
+
+    /// Returns the mark of a trim to `before`, of which this is the last slot that begins at or
+    /// before it: slots are removed whole.
+    pub(super) fn trim_mark(self, before: u64) -> u64 {
+        if self.next <= before { self.next } else { self.first }
+    }
 }
 
 /// A slot that was read.

@@ -25,6 +25,8 @@ const SYNC_MIN: Duration = Duration::from_millis(1);
 /// Shortest put into a replicated log after which anybody is waited for: a wait has the clock's
 /// slack, 50 µs on Linux.
 const PUT_MIN: Duration = Duration::from_micros(300);
+/// Longest wait: a store that was away for seconds is back.
+const WAIT_MAX: Duration = Duration::from_millis(50);
 /// Most groups that are not waited for after a wait in vain.
 const SKIP_MAX: u32 = 63;
 
@@ -77,7 +79,7 @@ impl Gathering {
             self.skip -= 1;
             return None;
         }
-        Some(Wait { from: here, until: self.regulars, at_most: took / 2 })
+        Some(Wait { from: here, until: self.regulars, at_most: (took / 2).min(WAIT_MAX) })
     }
 
     /// That wait has ended when `here` threads waited.
@@ -103,6 +105,8 @@ mod tests {
         gathering.written(4 * MS, 10);
         let wait = gathering.before(4).unwrap();
         assert_eq!((wait.until, wait.at_most), (10, 2 * MS));
+        (0..2).for_each(|_| gathering.written(5000 * MS, 10));
+        assert_eq!(gathering.before(4).unwrap().at_most, WAIT_MAX);
         assert_eq!(gathering.before(10), None);
     }
 

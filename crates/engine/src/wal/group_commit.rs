@@ -320,7 +320,9 @@ impl GroupCommit {
         let here = state.waiting.len() + 1;
         state.gathering.waited(wait, here);
         if state.poison.is_some() {
+            // No leadership comes, at the end of which these would be told.
             state.wake_waiting();
+            self.changed.notify_all();
         }
         state
     }

@@ -117,6 +117,8 @@ fn model_poison_from_outside_reaches_everyone() {
         let storage = MemoryStorage::new();
         let (wal, _) = open(storage.clone(), 4096);
         let threads: Vec<_> = (0..3).map(|id| committer(&wal, id, 1)).collect();
+        let rotating = Arc::clone(&wal);
+        let rotator = thread::spawn(move || drop(rotating.rotate()));
         // Right after a commit of its own: who leads next may not have begun.
         let first = wal.append(b"first").unwrap();
         let first = wal.wait_durable(first).map(|()| (first, b"first".to_vec()));
@@ -124,6 +126,7 @@ fn model_poison_from_outside_reaches_everyone() {
         let committed = threads.into_iter().flat_map(|thread| thread.join().unwrap());
         let mut acknowledged: Vec<_> = committed.collect();
         acknowledged.extend(first);
+        rotator.join().unwrap();
         assert!(matches!(wal.append(b"x"), Err(WalError::Poisoned { .. })));
         let last = acknowledged.iter().map(|(commit_ts, _)| *commit_ts).max();
         assert!(last.unwrap_or(0) <= wal.durable_ts());

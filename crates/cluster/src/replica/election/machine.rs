@@ -21,6 +21,8 @@ pub struct NotLeader {
 struct Put {
     slot: SeenSlot,
     content: Content,
+    /// The first request for it.
+    asked: Option<u64>,
     /// The request under way and when it was sent; else when to ask again.
     request: Option<(u64, Moment)>,
     due: Moment,
@@ -290,9 +292,13 @@ impl Election {
         }
     }
 
+    /// What a slot holds counts however late it is told, as in [`on_log`](Self::on_log).
     fn on_put(&mut self, now: Moment, request: u64, outcome: SlotOutcome) {
         let Some(put) = self.put.as_mut() else { return };
-        if put.request.is_none_or(|(number, _)| number != request) {
+        let is_current = put.request.is_some_and(|(number, _)| number == request);
+        let is_known = outcome != SlotOutcome::Unknown;
+        let is_late = put.asked.is_some_and(|first| first <= request) && is_known;
+        if !is_current && !is_late {
             return;
         }
         put.request = None;
@@ -302,7 +308,7 @@ impl Election {
             SlotOutcome::Lost(_) if self.fault == Some(Fault::KeepsLeading) => {
                 self.next = slot.range.next();
                 put.slot.range = range(self.next, 1);
-                put.due = now;
+                (put.asked, put.due) = (None, now);
             }
             SlotOutcome::Lost(slot) => self.see(now, slot),
             SlotOutcome::Unknown if self.fault == Some(Fault::UnknownIsWon) => self.see(now, slot),
@@ -322,9 +328,11 @@ impl Election {
         }
     }
 
-    /// Takes the next slot of the log, whoever wrote it.
+    /// Takes the next slot of the log, whoever wrote it. A copy whose log a power failure has cut may
+    /// have its beginning.
     fn see(&mut self, now: Moment, slot: SeenSlot) {
-        if slot.range.first() != self.next {
+        let is_next = (slot.range.first()..slot.range.next()).contains(&self.next);
+        if !is_next {
             // Known already: two requests met it.
             return;
         }
@@ -439,6 +447,7 @@ impl Election {
             && now >= put.due
         {
             let request = next_number(&mut self.requests);
+            put.asked.get_or_insert(request);
             put.request = Some((request, now));
             let (slot, content) = (put.slot, put.content);
             self.actions.push(Action::PutSlot { request, slot, content });
@@ -449,7 +458,7 @@ impl Election {
         self.nonces += 1;
         let (epoch, writer, nonce) = (self.epoch, self.holder, self.nonces);
         let slot = SeenSlot { range: range(self.next, commits), epoch, writer, nonce };
-        self.put = Some(Put { slot, content, request: None, due: now });
+        self.put = Some(Put { slot, content, asked: None, request: None, due: now });
         if let (Content::Group(id), Some(Fault::AcknowledgesEarly)) = (content, self.fault) {
             self.acknowledge(id, slot);
         }

@@ -189,8 +189,7 @@ impl Log for Directory {
         let last = stream.slot_before(before)?.map(|slot| slot.range);
         let old = stream.mark()?;
         // Only whole slots: the mark is where one begins.
-        let to =
-            |range: SlotRange| if range.next() <= before { range.next() } else { range.first() };
+        let to = |range: SlotRange| range.trim_mark(before);
         // A slot that begins before the mark is none.
         let mark = last.filter(|range| range.first() >= old).map_or(old, to);
         if mark > old {

@@ -252,7 +252,7 @@ impl Log for Etcd {
         let old = mark_of(found.range(1)?)?.unwrap_or(1);
         let Some(last) = found.range(0)?.first() else { return Ok(old) };
         let range = slot_of(last)?.range;
-        let mark = if range.next() <= before { range.next() } else { range.first() };
+        let mark = range.trim_mark(before);
         if mark <= old {
             return Ok(old);
         }

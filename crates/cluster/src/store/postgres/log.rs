@@ -146,7 +146,7 @@ impl Log for Postgres {
         let old = self.check_mark(stream, u64::MAX)?;
         let Some(row) = last else { return Ok(old) };
         let range = slot_of(&row)?.range;
-        let mark = if range.next() <= before { range.next() } else { range.first() };
+        let mark = range.trim_mark(before);
         if mark <= old {
             return Ok(old);
         }

@@ -74,10 +74,8 @@ impl Memory {
     pub fn trim(&mut self, stream: &Name, before: u64) -> u64 {
         let found = self.streams.entry(stream.clone()).or_default();
         if let Some((_, slot)) = found.slots.range(..=before).next_back() {
-            let range = slot.range;
-            let mark = if range.next() <= before { range.next() } else { range.first() };
-            found.mark = found.mark.max(mark);
-            let mark = found.mark;
+            let mark = found.mark.max(slot.range.trim_mark(before));
+            found.mark = mark;
             found.slots.retain(|first, _| *first >= mark);
             found.parts.retain(|part, _| part.slot >= mark);
         }

@@ -194,7 +194,7 @@ struct Slow(Mutex<Vec<u64>>);
 impl GroupSink for Slow {
     fn put(&self, group: LogGroup<'_>) -> Result<(), SinkError> {
         lock(&self.0).push(group.next_ts - group.first_ts);
-        thread::sleep(Duration::from_millis(300));
+        thread::sleep(Duration::from_millis(100));
         Ok(())
     }
 }

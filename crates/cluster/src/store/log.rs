@@ -136,7 +136,7 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// cannot come to hold this body.
     fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError>;
 
-    /// Returns the slots that hold timestamp `from` and those after it, in order, up to the one with
+    /// Returns the slot that holds timestamp `from` and those after it, in order, up to the one with
     /// which their bodies reach `bytes_max`, or fewer. None only at the end of the log.
     ///
     /// # Errors

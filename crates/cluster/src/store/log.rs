@@ -136,8 +136,8 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// cannot come to hold this body.
     fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError>;
 
-    /// Returns the slot that holds timestamp `from` and those after it, in order, up to the one with
-    /// which their bodies reach `bytes_max`, or fewer. None only at the end of the log.
+    /// Returns the slot that holds timestamp `from` and those after it, in order, up to the one
+    /// with which their bodies reach `bytes_max`, or fewer. None only at the end of the log.
     ///
     /// # Errors
     /// [`StoreError::Trimmed`] if `from` lies before the trim mark; what the store reports.

@@ -328,8 +328,8 @@ impl Election {
         }
     }
 
-    /// Takes the next slot of the log, whoever wrote it. A copy whose log a power failure has cut may
-    /// have its beginning.
+    /// Takes the next slot of the log, whoever wrote it. A copy whose log a power failure has cut
+    /// may have its beginning.
     fn see(&mut self, now: Moment, slot: SeenSlot) {
         let is_next = (slot.range.first()..slot.range.next()).contains(&self.next);
         if !is_next {

@@ -12,8 +12,8 @@
 //! last group have come back, all of them go into each write. Where a write takes milliseconds (a
 //! store that replicates, a slow disk), that is up to twice the rate, and half the writes.
 //!
-//! The wait is at most half of what the last write took, as PostgreSQL's manual advises for its
-//! `commit_delay` (30.5), and ends as soon as as many wait as waited for the last groups. Where
+//! The wait takes half of a write at most, as PostgreSQL's manual advises for its `commit_delay`
+//! (version 15, 30.5), and ends as soon as as many wait as waited for the last groups. Where
 //! clients do not come back in time, it was in vain: the next groups are not waited for, up to 63.
 
 use std::time::Duration;
@@ -46,7 +46,7 @@ pub(super) struct Gathering {
     write_min: Duration,
     /// How long the last two were written: that one is slow says nothing of the next.
     took: [Duration; 2],
-    /// Those who waited when it ended, for it or the next one.
+    /// Those who waited when the last one ended, for it or the next one.
     regulars: usize,
     /// Groups that are not waited for any more.
     skip: u32,

@@ -63,30 +63,32 @@ pub fn wait_timeout<'a, T>(
 /// Waits on `condvar` until `end`, true if that is over; wakes may be spurious, so callers loop.
 ///
 /// Shuttle lets others go on, and ends the wait at any time.
-#[cfg(not(feature = "shuttle"))]
 pub fn wait_until<'a, T>(
     condvar: &Condvar,
-    _: &'a Mutex<T>,
+    mutex: &'a Mutex<T>,
     guard: MutexGuard<'a, T>,
     end: std::time::Instant,
 ) -> (MutexGuard<'a, T>, bool) {
+    if cfg!(feature = "shuttle") {
+        drop(guard);
+        thread::yield_now();
+        return (lock(mutex), is_over());
+    }
     let left = end.saturating_duration_since(std::time::Instant::now());
     let (guard, result) = unpoisoned(condvar.wait_timeout(guard, left));
     (guard, result.timed_out())
 }
 
-/// The same under shuttle.
+/// One in four, as shuttle chooses.
 #[cfg(feature = "shuttle")]
-pub fn wait_until<'a, T>(
-    _: &Condvar,
-    mutex: &'a Mutex<T>,
-    guard: MutexGuard<'a, T>,
-    _: std::time::Instant,
-) -> (MutexGuard<'a, T>, bool) {
+fn is_over() -> bool {
     use shuttle::rand::RngCore as _;
-    drop(guard);
-    thread::yield_now();
-    (lock(mutex), shuttle::rand::thread_rng().next_u32() % 4 == 0)
+    shuttle::rand::thread_rng().next_u32() % 4 == 0
+}
+
+#[cfg(not(feature = "shuttle"))]
+const fn is_over() -> bool {
+    true
 }
 
 fn unpoisoned<G>(result: LockResult<G>) -> G {

@@ -1,4 +1,4 @@
-//! How long the leader of a group commit waits for those who committed with the last groups.
+//! The wait of a group commit's leader for those who committed with the last groups.
 //!
 //! ```text
 //!  without                                     with
@@ -30,23 +30,23 @@ const WAIT_MAX: Duration = Duration::from_millis(50);
 /// Most groups that are not waited for after a wait in vain.
 const SKIP_MAX: u32 = 63;
 
-/// Whom and how long to wait for.
+/// A wait before a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Wait {
-    /// Those who wait for the next group when the wait begins, its leader included.
+    /// Threads that wait for the next group when the wait begins, its leader included.
     from: usize,
     /// The same, when it is over.
     pub(super) until: usize,
     pub(super) at_most: Duration,
 }
 
-/// What is known of the last groups.
+/// The last groups, as far as the next wait depends on them.
 #[derive(Debug)]
 pub(super) struct Gathering {
     write_min: Duration,
-    /// How long the last two were written: that one is slow says nothing of the next.
+    /// Times of the last two writes: a slow one says nothing of the next.
     took: [Duration; 2],
-    /// Those who waited when the last one ended, for it or the next one.
+    /// Threads that waited when the last one ended, for it or the next one.
     regulars: usize,
     /// Groups that are not waited for any more.
     skip: u32,

@@ -292,7 +292,7 @@ impl Election {
         }
     }
 
-    /// What a slot holds counts however late it is told, as in [`on_log`](Self::on_log).
+    /// Takes an answer however late it comes, as [`on_log`](Self::on_log) does.
     fn on_put(&mut self, now: Moment, request: u64, outcome: SlotOutcome) {
         let Some(put) = self.put.as_mut() else { return };
         let is_current = put.request.is_some_and(|(number, _)| number == request);

@@ -168,6 +168,22 @@ pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixtur
     assert_eq!(read(&*store.open().log, &stream, 101).len(), 4);
 }
 
+/// More than a store reads at once.
+pub(crate) fn readers_before_the_mark_are_told_so_however_much_follows(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("behind"));
+    fill(&*log, &stream, 1..400, 1);
+    assert_eq!(log.trim(&stream, 50).unwrap(), 50);
+    for from in [1, 20, 49] {
+        for bytes_max in [0, 1, 100, usize::MAX] {
+            let found = log.read(&stream, from, bytes_max);
+            let told = matches!(found, Err(StoreError::Trimmed { oldest: 50, .. }));
+            assert!(told, "{from}, {bytes_max}: {found:?}");
+        }
+        let followed = log.follow(&stream, from, usize::MAX, Duration::from_millis(20));
+        assert!(matches!(followed, Err(StoreError::Trimmed { oldest: 50, .. })), "{followed:?}");
+    }
+}
+
 /// A trim that finds nothing left, since another removed it, is told the mark that this set.
 pub(crate) fn trims_at_once_tell_the_mark(store: &impl Fixture) {
     const TRIMMERS: u64 = 3;

@@ -186,6 +186,7 @@ suite! {
     log::bodies_of_all_sizes_come_back;
     log::trimmed_slots_cannot_be_won_again;
     log::trimming_keeps_whole_slots_and_never_goes_back;
+    log::readers_before_the_mark_are_told_so_however_much_follows;
     log::trims_at_once_tell_the_mark;
     log::a_stream_knows_its_beginning_and_its_bytes;
     log::readers_of_a_log_that_is_trimmed_see_no_gap;

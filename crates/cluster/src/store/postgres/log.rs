@@ -95,7 +95,7 @@ impl Log for Postgres {
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
         let key = self.named(stream);
         let (mut slots, mut bytes) = (Vec::<Slot>::new(), 0);
-        loop {
+        'pages: loop {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let Ok(at) = to_sql(next) else { break };
             let rows = self.ask(|client| client.query(READ, &[&key, &at, &SLOTS_MAX]));
@@ -109,9 +109,10 @@ impl Log for Postgres {
             for row in &rows {
                 let slot = slot_of(row)?;
                 let next = slots.last().map_or(from, |slot| slot.range.next());
-                // A gap is where trimming is, or what is damaged: the mark says which.
+                // A gap is where trimming is, or what is damaged: the mark says which. What follows
+                // it would be asked for again and again.
                 if slot.range.first() > next || !slots.is_empty() && bytes >= bytes_max {
-                    break;
+                    break 'pages;
                 }
                 bytes += slot.body.len();
                 slots.push(slot);

@@ -220,13 +220,13 @@ impl Replica {
         self.core.state().election.lease().map_or(0, |lease| lease.epoch)
     }
 
-    /// True if the leadership is about to change: nobody has renewed the lease for half a TTL, or
-    /// nobody holds it. It takes no longer than TTL and margin until somebody leads again, if
+    /// True if the leadership is about to change: nobody has renewed the lease for seven tenths of
+    /// a TTL, or nobody holds it. It takes no longer than TTL and margin until somebody leads again, if
     /// anybody can.
     #[must_use]
     pub fn is_changing(&self) -> bool {
         let (state, now) = (self.core.state(), self.core.clock.now());
-        let silent = state.election.lease_age(now).is_none_or(|age| age >= self.core.ttl / 2);
+        let silent = state.election.lease_age(now).is_none_or(|age| age >= self.core.ttl * 7 / 10);
         silent || state.election.lease().is_none_or(|lease| lease.released)
     }
 

@@ -54,12 +54,14 @@ pub struct Settings {
 }
 
 impl Default for Settings {
+    /// A killed leader's successor leads before drivers have made their third attempt: they pause
+    /// for 1, 2 and 4 s, a fifth more or less (docs/decisions/0105).
     fn default() -> Self {
         Self {
-            ttl: Duration::from_millis(3000),
-            margin: Duration::from_millis(500),
+            ttl: Duration::from_millis(2500),
+            margin: Duration::from_millis(420),
             renew_every: Duration::from_millis(750),
-            watch_every: Duration::from_millis(250),
+            watch_every: Duration::from_millis(200),
             follow_every: Duration::from_millis(50),
             request_timeout: Duration::from_millis(1000),
             retry_after: Duration::from_millis(100),

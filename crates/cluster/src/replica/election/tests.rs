@@ -168,8 +168,8 @@ fn a_lease_is_taken_over_after_ttl_and_margin_without_a_change() {
         bench.ms(2000);
         bench.renew_other(4, counter);
     }
-    // Seen within 250 ms; then 3,500 ms.
-    bench.ms(3400);
+    // Seen within 200 ms; then 2,920 ms.
+    bench.ms(2800);
     assert_eq!(bench.node.role(), Role::Follower);
     assert_eq!(bench.node.lease().unwrap().node, "other");
     let error = bench.node.may_read(Moment::from_start(bench.now), 1).unwrap_err();

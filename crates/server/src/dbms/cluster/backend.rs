@@ -84,7 +84,7 @@ impl ReplicaBackend {
             true => replica.check_leads(shown),
             false => replica.check_lease(shown),
         };
-        checked.map_err(|_| self.copy.not_a_leader())
+        checked.map_err(|_| self.copy.no_lease())
     }
 }
 

@@ -137,6 +137,16 @@ impl LocalCopy {
         Err(server_error(ErrorKind::DatabaseUnavailable, message))
     }
 
+    /// The refusal of a strict read by a node whose lease does not hold.
+    pub(super) fn no_lease(&self) -> QueryError {
+        if !self.leads() {
+            return self.not_a_leader();
+        }
+        let message = "this node leads the database, but cannot know whether it still does: the \
+                       store has not renewed its lease for some seconds; try again";
+        server_error(ErrorKind::NotALeader, message)
+    }
+
     /// The refusal of what only the leader does: drivers answer it by asking for routes again, and
     /// people read where to go.
     pub(super) fn not_a_leader(&self) -> QueryError {

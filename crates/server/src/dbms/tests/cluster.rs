@@ -147,6 +147,33 @@ fn followers_read_and_say_where_to_write() {
 }
 
 #[test]
+fn a_leader_without_a_lease_says_so() {
+    let place = Place::new();
+    let mut settings = place.settings("a");
+    settings.cluster.as_mut().unwrap().election =
+        Election { ttl: Duration::from_secs(1), ..Election::default() };
+    let node = place.open("a", settings).unwrap();
+    node.join("127.0.0.1:1".to_owned(), None).unwrap();
+    let client = admin(&node);
+    let count = "MATCH (n:Person) RETURN count(n)";
+    eventually("a commit", || attempt(&client, "CREATE (:Person)").ok());
+    // A file is no store.
+    let (store, away) = (place.path("store"), place.path("away"));
+    std::fs::rename(&store, &away).unwrap();
+    std::fs::write(&store, "").unwrap();
+    let (code, message) =
+        refusal(Err(eventually("the end of the lease", || attempt(&client, count).err())));
+    assert_eq!(code, NOT_A_LEADER);
+    assert!(message.contains("cannot know whether it still does"), "{message}");
+    std::fs::remove_file(&store).unwrap();
+    std::fs::rename(&away, &store).unwrap();
+    let found = eventually("reads", || attempt(&client, count).ok());
+    assert_eq!(found, ["1"]);
+    drop(client);
+    close(node);
+}
+
+#[test]
 fn users_and_databases_are_those_of_the_cluster() {
     let place = Place::new();
     let (a, b) = (place.node("a", 1), place.node("b", 2));

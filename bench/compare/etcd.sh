@@ -16,7 +16,7 @@ node() {
     port=$(<"$folder/port")
     for at in 0 1 2; do peers+="${peers:+,}n$at=http://127.0.0.1:$((port + 10 + at))"; done
     setsid nohup etcd --name "n$own" --data-dir "$folder/n$own" --quota-backend-bytes 8589934592 \
-        --auto-compaction-retention 1h \
+        --auto-compaction-retention 5m \
         --listen-client-urls "http://127.0.0.1:$((port + own))" \
         --advertise-client-urls "http://127.0.0.1:$((port + own))" \
         --listen-peer-urls "http://127.0.0.1:$((port + 10 + own))" \

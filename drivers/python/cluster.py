@@ -1,19 +1,21 @@
 """A cluster of three servers under the official driver: routes, bookmarks, commands, failover.
 
-    cluster.py TELAR FOLDER [KILLS] [--strict]
+    cluster.py TELAR FOLDER [KILLS] [--strict] [--store URL] [--disturb CMD]
 
-Starts three nodes over a store in FOLDER. One writer, by managed transactions over neo4j://, counts and adds nodes,
-each with an id (telar_once) by which it is sent again when its outcome is not known, while a reader follows it with
-bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started again. Then each node is handed the
-leadership by command, and each is restarted; a node hangs until the log goes on without it, and the disk of another is
-lost. In the end every node has every acknowledged commit once, and
-none that was refused. A leader that the machine lets wait for longer than its lease is replaced, too: each change of the
-leader that nobody asked for may break the transaction that is under way. With --strict writes have to
-be back in time, too: for a machine where nobody else is at work.
+Starts three nodes over a store in FOLDER, or over the empty one at URL. One writer, by managed transactions over
+neo4j://, counts and adds nodes, each with an id (telar_once) by which it is sent again when its outcome is not known,
+while a reader follows it with bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started
+again. CMD, which disturbs the store, such as a kill of its own leader, is run by the shell as often, under the same
+load. Then each node is handed the leadership by command, and each is restarted; a node hangs until the log goes on
+without it, and the disk of another is lost. In the end every node has every acknowledged commit once, and none that was
+refused. A leader that the machine lets wait for longer than its lease is replaced, too: each change of the leader that
+nobody asked for may break the transaction that is under way. With --strict writes have to be back in time, too: for a
+machine where nobody else is at work.
 
 Prints one line per check, figures, and the sum; the exit code says whether all held.
 """
 
+import argparse
 import logging
 import os
 import shutil
@@ -42,8 +44,8 @@ SECONDS_KEPT = 8
 class Node:
     """One server; its ports stay when it is started again, as those of machines do."""
 
-    def __init__(self, telar: str, folder: Path, name: str):
-        self.telar, self.folder, self.name = telar, folder, name
+    def __init__(self, telar: str, folder: Path, name: str, store: str):
+        self.telar, self.folder, self.name, self.store = telar, folder, name, store
         self.bolt = "127.0.0.1:0"
         self.process = None
         self.start()
@@ -52,7 +54,7 @@ class Node:
         log = self.folder / f"{self.name}.log"
         before = log.stat().st_size if log.exists() else 0
         command = [self.telar, "serve", str(self.folder / self.name), "--no-http", "--bolt", self.bolt]
-        command += ["--cluster", f"dir:{self.folder / 'store'}", "--node", self.name]
+        command += ["--cluster", self.store, "--node", self.name]
         command += ["--set", f"auth.initial_password={PASSWORD}", "--set", f"cluster.keep={SECONDS_KEPT}s"]
         self.process = subprocess.Popen(command, stdout=log.open("ab"), stderr=subprocess.STDOUT)
         until = time.monotonic() + 60
@@ -98,11 +100,16 @@ def until(what: str, probe, seconds=60):
 
 
 def routes(node: Node, database=None):
-    """Addresses by role, as the node says."""
-    with node.driver() as driver, driver.session() as session:
-        query = "CALL dbms.routing.getRoutingTable({}, $db)"
-        row = session.run(query, db=database).single()
-        return {server["role"]: sorted(server["addresses"]) for server in row["servers"]}
+    """Addresses by role, as the node says; none where it cannot know whether it leads."""
+    try:
+        with node.driver() as driver, driver.session() as session:
+            query = "CALL dbms.routing.getRoutingTable({}, $db)"
+            row = session.run(query, db=database).single()
+            return {server["role"]: sorted(server["addresses"]) for server in row["servers"]}
+    except (DriverError, Neo4jError) as error:
+        if not refusal(error):
+            raise
+        return {}
 
 
 def leader_of(nodes, database=None):
@@ -197,8 +204,7 @@ def commands(nodes):
 
 def standing(node):
     """What the store shows of the database, by the names of the columns."""
-    store = f"dir:{node.folder / 'store'}"
-    shown = subprocess.run([node.telar, "cluster", "status", store], capture_output=True, text=True).stdout
+    shown = subprocess.run([node.telar, "cluster", "status", node.store], capture_output=True, text=True).stdout
     rows = [[cell.strip() for cell in line.strip("│").split("┆")] for line in shown.splitlines() if "┆" in line]
     header = next(row for row in rows if row[0] == "database")
     return dict(zip(header, next(row for row in rows if row[0] == "telar")))
@@ -210,9 +216,10 @@ def leaderships(node):
 
 
 class Load:
-    """A writer and a reader over neo4j://, until they are told to end; with `once`, what is not known is sent again."""
+    """A writer and a reader over neo4j://, until they are told to end; with `once`, a name for the ids of
+    its transactions, what is not known is sent again."""
 
-    def __init__(self, nodes, once=False):
+    def __init__(self, nodes, once=None):
         def resolve(address):
             """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
             return [neo4j.Address.parse(node.bolt) for node in nodes] if address.host == "cluster" else [address]
@@ -221,7 +228,7 @@ class Load:
             "neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve, max_transaction_retry_time=60)
         self.once, self.resent = once, 0
         self.node, self.first = nodes[0], leaderships(nodes[0])
-        self.acknowledged, self.unknown, self.longest = [], [], 0.0
+        self.acknowledged, self.times, self.unknown, self.longest = [], [], [], 0.0
         self.stale, self.pause, self.errors = 0, 0.0, []
         self.ended = threading.Event()
         self.bookmarks = None
@@ -240,7 +247,7 @@ class Load:
                 transaction.run("CREATE (:Event {number: $number})", number=number).consume()
 
             if self.once:
-                work = unit_of_work(metadata={"telar_once": f"event {number}"})(work)
+                work = unit_of_work(metadata={"telar_once": f"{self.once} {number}"})(work)
             begun = time.monotonic()
             while not self.sent(number, work) and self.once:
                 self.resent += 1
@@ -258,7 +265,13 @@ class Load:
             self.errors.append(repr(error))
             return False
         self.acknowledged.append(number)
+        self.times.append(time.monotonic())
         return True
+
+    def longest_gap(self, since):
+        """The longest time without an acknowledgement."""
+        times = [since] + [at for at in self.times if at > since]
+        return max(after - before for before, after in zip(times, times[1:]))
 
     def read(self):
         while not self.ended.is_set():
@@ -284,26 +297,47 @@ class Load:
         return leaderships(self.node) - self.first
 
 
-def failovers(nodes, kills):
-    leader = until("a leader", lambda: leader_of(nodes))
-    load = Load(nodes, once=True)
-    until("the first commits", lambda: len(load.acknowledged) > 20)
-    took = []
-    for _ in range(kills):
+def failovers(nodes, kills, strict):
+    def fault(load):
         leader = until("a leader", lambda: leader_of(nodes))
         before, begun = len(load.acknowledged), time.monotonic()
         leader.kill()
         until("writes", lambda: len(load.acknowledged) > before + 1)
-        took.append(time.monotonic() - begun)
+        took = time.monotonic() - begun
         until("more writes", lambda: len(load.acknowledged) > before + 10)
         leader.start()
         until("the node is back", lambda: is_back(leader, nodes))
+        return took
+    under_load(nodes, "kills", kills, fault, strict)
+
+
+def disturbed(nodes, command, times):
+    """The store itself fails for a while."""
+    def fault(load):
+        begun = time.monotonic()
+        subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL)
+        after = len(load.acknowledged)
+        until("more writes", lambda: len(load.acknowledged) > after + 10)
+        until("all nodes", lambda: all(is_back(node, nodes) for node in nodes))
+        return load.longest_gap(begun)
+    under_load(nodes, "faults of the store", times, fault)
+
+
+def under_load(nodes, what, times, fault, strict=False):
+    """A fault, so many times; it says for how long no transaction was acknowledged."""
+    leader = until("a leader", lambda: leader_of(nodes))
+    with leader.driver() as driver:
+        # Those of the load before have the same numbers.
+        driver.execute_query("MATCH (n:Event|Counter) DELETE n")
+    load = Load(nodes, once=what)
+    until("the first commits", lambda: len(load.acknowledged) > 20)
+    took = [fault(load) for _ in range(times)]
     changes = load.end()
     took.sort()
-    print(f"kills: {kills}, changes of the leader: {changes}, commits: {len(load.acknowledged)}, "
+    print(f"{what}: {times}, changes of the leader: {changes}, commits: {len(load.acknowledged)}, "
           f"sent again: {load.resent}, seconds to the next commit: median {took[len(took) // 2]:.1f}, "
-          f"most {took[-1]:.1f}; longest read {load.pause:.1f} s", flush=True)
-    if "--strict" in sys.argv:
+          f"most {', '.join(f'{each:.1f}' for each in took[-5:])}; longest read {load.pause:.1f} s", flush=True)
+    if strict:
         check("writes come back in time", took[-1] <= SECONDS_TO_WRITE_MAX, took)
     check("a bookmark's reader sees what it names", load.stale == 0, load.stale)
     check("each change of the leader breaks the transaction under way at most", load.resent <= changes, load.errors)
@@ -352,7 +386,7 @@ def handed_over_by_command(nodes):
     leader, asked = until("a leader", lambda: leader_of(nodes)), 0
     for node in [node for node in nodes if node is not leader] + [leader]:
         before = len(load.acknowledged)
-        command = [node.telar, "cluster", "transfer", f"dir:{node.folder / 'store'}", node.name, "--database", "telar"]
+        command = [node.telar, "cluster", "transfer", node.store, node.name, "--database", "telar"]
         done = subprocess.run(command, capture_output=True, text=True)
         check(f"{node.name} is handed the leadership", done.returncode == 0, done.stdout + done.stderr)
         asked += "already" not in done.stdout
@@ -411,8 +445,16 @@ def left_behind(nodes):
 
 
 def main():
-    telar, folder = sys.argv[1], Path(sys.argv[2])
-    kills = int(next((argument for argument in sys.argv[3:] if argument.isdecimal()), 3))
+    parser = argparse.ArgumentParser(description="A cluster of three servers under the official driver.")
+    parser.add_argument("telar", help="the binary")
+    parser.add_argument("folder", type=Path, help="for nodes and their logs")
+    parser.add_argument("kills", type=int, nargs="?", default=3, help="how often a leader is killed")
+    parser.add_argument("--strict", action="store_true", help="writes must be back in time, too")
+    parser.add_argument("--store", metavar="URL", help="an empty store (a folder in FOLDER)")
+    parser.add_argument("--disturb", metavar="CMD", help="disturbs the store as often as a leader is killed")
+    options = parser.parse_args()
+    folder = options.folder
+    store = options.store or f"dir:{folder / 'store'}"
     print(f"neo4j driver {neo4j.__version__}")
     # It tells of each connection that breaks, and here they are broken on purpose.
     logging.getLogger("neo4j").setLevel(logging.CRITICAL)
@@ -420,10 +462,12 @@ def main():
     nodes = []
     try:
         for name in NODES:
-            nodes.append(Node(os.path.abspath(telar), folder, name))
+            nodes.append(Node(os.path.abspath(options.telar), folder, name, store))
         basics(nodes)
         commands(nodes)
-        failovers(nodes, kills)
+        failovers(nodes, options.kills, options.strict)
+        if options.disturb:
+            disturbed(nodes, options.disturb, options.kills)
         handed_over_by_command(nodes)
         handed_over(nodes)
         left_behind(nodes)

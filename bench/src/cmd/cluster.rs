@@ -46,7 +46,7 @@ pub(super) struct ClusterOptions {
 /// Every group that was acknowledged is looked for in the end.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  telar bench stores --store etcd://etcd1,etcd2,etcd3 --seconds 3600
+  telar bench stores --store etcd://etcd1,etcd2,etcd3 --seconds 3600 --keep 64
   telar bench stores --store postgres://telar@127.0.0.1:5432/telar --disturb 'kill -9 $(head -1 data/postmaster.pid)'")]
 pub(super) struct StoresOptions {
     /// URL of the store
@@ -61,6 +61,9 @@ pub(super) struct StoresOptions {
     /// Seconds of each size at each rate
     #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=86_400))]
     seconds: u32,
+    /// Read the log beside its writer and keep only so much of it [default: all until each ends]
+    #[arg(long, value_name = "MIB")]
+    keep: Option<u32>,
     /// Command that disturbs the store, run by the shell in the middle of each
     #[arg(long, value_name = "CMD")]
     disturb: Option<String>,
@@ -98,6 +101,7 @@ pub(super) fn run_stores(options: &StoresOptions) -> anyhow::Result<ExitCode> {
         sizes: options.sizes.clone(),
         rates: options.rates.clone(),
         time: Duration::from_secs(options.seconds.into()),
+        keep: options.keep.map(|mib| u64::from(mib) << 20),
         disturb: options.disturb.clone(),
     };
     let done = pressure::run(&plan, &mut stages());

@@ -76,8 +76,10 @@ pub(super) fn database_exists(name: &str) -> QueryError {
 
 /// It is stopped, or cannot be opened.
 pub(super) fn unavailable(name: &str, why: &str) -> QueryError {
-    let message = format!("the database '{name}' is not available: {why}");
-    server_error(ErrorKind::DatabaseUnavailable, message)
+    let what = format!("the database '{name}' is not available: ");
+    // The reason may be a refusal of this kind, which was kept.
+    let why = why.strip_prefix(&what).unwrap_or(why);
+    server_error(ErrorKind::DatabaseUnavailable, format!("{what}{why}"))
 }
 
 /// A file of the server could not be written or read.

@@ -1,6 +1,7 @@
 //! One node's view of the lease's register: what it saw, since when, and what it wrote.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::fault::Fault;
 use super::{Lease, LeaseOutcome, Moment, Settings};
@@ -37,6 +38,8 @@ pub(super) struct Register {
     holder: u64,
     node: String,
     seen: Option<Seen>,
+    /// The first and the last of the answers that came one after the other.
+    answers: Option<(Moment, Moment)>,
     counter: u64,
     sent: VecDeque<(u64, Moment)>,
     under_way: Option<UnderWay>,
@@ -57,6 +60,7 @@ impl Register {
             holder,
             node,
             seen: None,
+            answers: None,
             counter: 0,
             sent: VecDeque::new(),
             under_way: None,
@@ -209,7 +213,20 @@ impl Register {
             (true, Some(successor)) if *successor != self.node => self.settings.ttl,
             (true, _) => return true,
         };
-        now.since(seen.since) >= patience || self.fault == Some(Fault::TakesOverAtOnce)
+        let is_over = now.since(seen.since) >= patience && self.answered_for(now) >= self.grace();
+        is_over || self.fault == Some(Fault::TakesOverAtOnce)
+    }
+
+    /// For how long the store has answered without a pause in which a holder could not renew.
+    fn answered_for(&self, now: Moment) -> Duration {
+        self.answers.map_or(Duration::ZERO, |(first, _)| now.since(first))
+    }
+
+    /// Time that a holder of the lease needs to renew it once the store answers again: a request
+    /// from before times out, and a read comes before the next write.
+    fn grace(&self) -> Duration {
+        let Settings { request_timeout, retry_after, watch_every, .. } = self.settings;
+        request_timeout + 2 * retry_after + watch_every
     }
 
     /// Takes the answer to a read.
@@ -262,6 +279,9 @@ impl Register {
     }
 
     fn observe(&mut self, now: Moment, found: Option<(Version, Lease)>) {
+        let goes_on = |last: Moment| now.since(last) <= self.settings.request_timeout;
+        let since = self.answers.filter(|(_, last)| goes_on(*last)).map_or(now, |(first, _)| first);
+        self.answers = Some((since, now));
         let (version, lease) = match found {
             Some((version, lease)) => (version, Some(lease)),
             None => (Version::ABSENT, None),

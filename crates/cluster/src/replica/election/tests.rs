@@ -181,6 +181,31 @@ fn a_lease_is_taken_over_after_ttl_and_margin_without_a_change() {
 }
 
 #[test]
+fn a_lease_is_left_to_its_holder_for_a_while_after_the_store_was_silent() {
+    let mut bench = Bench::new(1, true);
+    bench.renew_other(4, 1);
+    bench.ms(300);
+    for counter in [2, 3] {
+        bench.is_cut = true;
+        bench.ms(4000);
+        bench.is_cut = false;
+        // Requests from before time out within a second, the other's, too.
+        bench.ms(1200);
+        assert_eq!(bench.node.role(), Role::Follower);
+        bench.renew_other(4, counter);
+        bench.ms(2000);
+        assert_eq!(bench.node.role(), Role::Follower);
+    }
+    bench.is_cut = true;
+    bench.ms(4000);
+    bench.is_cut = false;
+    // Nobody renews it: this one's request times out, a second or less; then 1,400 ms.
+    bench.ms(2700);
+    assert_eq!(bench.node.role(), Role::Leader);
+    assert_eq!(bench.register.clone().unwrap().1.epoch, 5);
+}
+
+#[test]
 fn epochs_follow_the_largest_of_lease_and_log() {
     let mut bench = Bench::new(1, true);
     bench.other_slot(1, 17);

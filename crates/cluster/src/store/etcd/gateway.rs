@@ -27,8 +27,14 @@ use tokio_rustls::TlsConnector;
 use crate::store::{Endpoint, StoreError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest wait for an answer: etcd itself gives up after 7 s, a lease lapses after 3.
+/// Longest wait for the first answer to a request, but for what its body takes at
+/// [`BYTES_PER_SECOND`]: what a node of etcd has sent on to a leader that died is never answered
+/// (etcd itself gives up after 7 s), and a lease lapses after 2.5.
+const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+/// Longest wait of a read that was not answered in that time: it may be large.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+/// Rate at which a body is sent at least.
+const BYTES_PER_SECOND: f64 = (256 << 10) as f64;
 /// Connections that are kept.
 const IDLE_MAX: usize = 16;
 
@@ -119,13 +125,14 @@ impl Gateway {
         path: &str,
         body: &Value,
     ) -> Result<T, StoreError> {
-        let mut last = None;
+        let body = Bytes::from(body.to_string());
+        let (mut last, mut wait) = (None, FIRST_TIMEOUT);
         // Once more than there are: a kept connection may be dead.
         for _ in 0..=self.endpoints.len() {
-            match self.send(path, body) {
+            match self.send(path, &body, wait) {
                 Ok(found) => return Ok(found),
                 Err(Failure::Refused(cause)) => return Err(cause),
-                Err(failure) => last = Some(failure.cause()),
+                Err(failure) => (last, wait) = (Some(failure.cause()), ANSWER_TIMEOUT),
             }
         }
         Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
@@ -137,18 +144,23 @@ impl Gateway {
         path: &str,
         body: &Value,
     ) -> Result<T, Failure> {
+        let body = Bytes::from(body.to_string());
+        let wait = FIRST_TIMEOUT + Duration::from_secs_f64(body.len() as f64 / BYTES_PER_SECOND);
         let mut tries = self.endpoints.len();
         loop {
-            match self.send(path, body) {
+            match self.send(path, &body, wait) {
                 Err(Failure::NotSent(_)) if tries > 0 => tries -= 1,
                 outcome => return outcome,
             }
         }
     }
 
-    fn send<T: DeserializeOwned>(&self, path: &str, body: &Value) -> Result<T, Failure> {
+    fn send<T>(&self, path: &str, body: &Bytes, wait: Duration) -> Result<T, Failure>
+    where
+        T: DeserializeOwned,
+    {
         let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
-        let sent = self.runtime().block_on(self.exchange(endpoint, path, body));
+        let sent = self.runtime().block_on(self.exchange(endpoint, path, body, wait));
         if sent.is_err() {
             // Of several that fail at once, one moves on.
             let next = (endpoint + 1) % self.endpoints.len();
@@ -163,8 +175,14 @@ impl Gateway {
         })
     }
 
-    async fn exchange(&self, endpoint: usize, path: &str, body: &Value) -> Result<Bytes, Failure> {
-        let end = Instant::now() + ANSWER_TIMEOUT;
+    async fn exchange(
+        &self,
+        endpoint: usize,
+        path: &str,
+        body: &Bytes,
+        wait: Duration,
+    ) -> Result<Bytes, Failure> {
+        let end = Instant::now() + wait;
         let (mut connection, response) = self.respond(endpoint, path, body, end).await?;
         let unknown = |why: String| Failure::Unknown(self.unavailable(endpoint, why));
         let status = response.status();
@@ -196,7 +214,7 @@ impl Gateway {
         &self,
         endpoint: usize,
         path: &str,
-        body: &Value,
+        body: &Bytes,
         end: Instant,
     ) -> Result<(Connection, Response<Incoming>), Failure> {
         let (host, port) = &self.endpoints[endpoint];
@@ -208,7 +226,7 @@ impl Gateway {
         let request = Request::post(path)
             .header("host", format!("{host}:{port}"))
             .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(body.to_string())));
+            .body(Full::new(body.clone()));
         let request =
             request.map_err(|cause| Failure::Refused(self.unavailable(endpoint, cause)))?;
         match timeout_at(end, connection.send_request(request)).await {
@@ -256,10 +274,10 @@ impl Gateway {
     /// It is a hint: the caller looks again in any case.
     pub(super) fn watch(&self, body: &Value, wait: Duration) {
         let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
-        let end = Instant::now() + wait;
+        let (body, end) = (Bytes::from(body.to_string()), Instant::now() + wait);
         self.runtime().block_on(async {
             let watching = async {
-                let response = self.respond(endpoint, "/v3/watch", body, end).await;
+                let response = self.respond(endpoint, "/v3/watch", &body, end).await;
                 let Ok((_connection, response)) = response else {
                     // Not at once again: the caller would ask without end.
                     tokio::time::sleep(Duration::from_millis(50)).await;

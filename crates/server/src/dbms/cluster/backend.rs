@@ -1,8 +1,10 @@
 //! A copy as sessions see it: reads of a leader are strict, writes go to the leader.
 
 use std::path::Path;
+use std::thread;
 use std::time::{Duration, Instant};
 
+use telar_cluster::replica::election::Role;
 use telar_db::query::{At, ErrorKind, Limits, QueryError};
 use telar_db::{Backend, BackendTransaction, CommitTs, Database as Engine, Isolation, SharedGraph};
 
@@ -11,6 +13,13 @@ use crate::dbms::failure::server_error;
 
 /// Longest wait of a read for what had been acknowledged before it.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Longest wait for a lease that has run out to be renewed, and for a node that has won the lease
+/// to lead. Drivers that are refused pause for a second at least, and for twice as long each time.
+const LEASE_WAIT: Duration = Duration::from_millis(900);
+
+/// Time between two looks at what becomes of a lease.
+const LEASE_WAIT_LOOK: Duration = Duration::from_millis(5);
 
 /// Time between two looks at the lease, while a read waits for a group of its leader.
 const LEASE_LOOK: Duration = Duration::from_millis(50);
@@ -86,6 +95,25 @@ impl ReplicaBackend {
         };
         checked.map_err(|_| self.copy.no_lease())
     }
+
+    /// What `take` gives, a snapshot or what begins with one, once the lease says that it lacks
+    /// nothing. The order counts: the snapshot, then the lease.
+    fn strict<T>(&self, take: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
+        let until = Instant::now() + LEASE_WAIT;
+        loop {
+            self.catch_up()?;
+            let shown = self.engine.published();
+            let taken = take()?;
+            match self.check_lease(shown) {
+                // It has just begun to lead, or the store did not answer for a while.
+                Err(_) if self.copy.leads() && Instant::now() < until => {
+                    drop(taken);
+                    thread::sleep(LEASE_WAIT_LOOK);
+                }
+                checked => return checked.map(|()| taken),
+            }
+        }
+    }
 }
 
 impl Backend for ReplicaBackend {
@@ -102,12 +130,7 @@ impl Backend for ReplicaBackend {
     }
 
     fn snapshot(&self) -> Result<Box<SharedGraph<'_>>, QueryError> {
-        self.catch_up()?;
-        // The order counts: the snapshot, then the lease.
-        let shown = self.engine.published();
-        let snapshot = Backend::snapshot(&self.engine)?;
-        self.check_lease(shown)?;
-        Ok(snapshot)
+        self.strict(|| Backend::snapshot(&self.engine))
     }
 
     fn snapshot_at(&self, at: &At) -> Result<Box<SharedGraph<'_>>, QueryError> {
@@ -115,18 +138,19 @@ impl Backend for ReplicaBackend {
     }
 
     fn may_write(&self) -> Result<(), QueryError> {
-        if self.engine.follows() {
-            return Err(self.copy.not_a_leader());
+        // Routes name who has won the lease, a moment before it leads.
+        let until = Instant::now() + LEASE_WAIT;
+        while self.engine.follows() {
+            if self.copy.replica.role() == Role::Follower || Instant::now() >= until {
+                return Err(self.copy.not_a_leader());
+            }
+            thread::sleep(LEASE_WAIT_LOOK);
         }
         self.copy.check_room()
     }
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
-        self.catch_up()?;
-        let shown = self.engine.published();
-        let transaction = Backend::begin(&self.engine, isolation)?;
-        self.check_lease(shown)?;
-        Ok(transaction)
+        self.strict(|| Backend::begin(&self.engine, isolation))
     }
 
     fn committed_once(&self, id: &str) -> Option<CommitTs> {

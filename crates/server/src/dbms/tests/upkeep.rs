@@ -90,6 +90,7 @@ fn a_new_node_begins_with_an_image_where_the_log_was_trimmed() {
     if let Err(failure) = &shown {
         assert_eq!(failure.code, UNAVAILABLE, "{}", failure.message);
         assert!(failure.message.contains("this node's copy of it is being made"), "{failure:?}");
+        assert_eq!(failure.message.matches("is not available").count(), 1, "{failure:?}");
     }
     things(&c, &["loom", "shuttle", "warp"]);
     assert!(look.images() <= 1);

@@ -20,6 +20,7 @@ import logging
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -47,13 +48,18 @@ class Node:
     def __init__(self, telar: str, folder: Path, name: str, store: str):
         self.telar, self.folder, self.name, self.store = telar, folder, name, store
         self.bolt = "127.0.0.1:0"
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.http = "{}:{}".format(*free.getsockname())
         self.process = None
         self.start()
 
     def start(self):
         log = self.folder / f"{self.name}.log"
         before = log.stat().st_size if log.exists() else 0
-        command = [self.telar, "serve", str(self.folder / self.name), "--no-http", "--bolt", self.bolt]
+        command = [self.telar, "serve", str(self.folder / self.name), "--bolt", self.bolt]
+        # A store without images: nodes ask each other for their copies.
+        asked = self.store.startswith("etcd")
+        command += ["--http", self.http, "--set", f"http.advertised={self.http}"] if asked else ["--no-http"]
         command += ["--cluster", self.store, "--node", self.name]
         command += ["--set", f"auth.initial_password={PASSWORD}", "--set", f"cluster.keep={SECONDS_KEPT}s"]
         self.process = subprocess.Popen(command, stdout=log.open("ab"), stderr=subprocess.STDOUT)

@@ -203,6 +203,32 @@ fn a_follower_refuses_what_only_a_leader_may() {
 }
 
 #[test]
+fn a_transaction_from_before_the_end_of_the_log_is_not_committed_by_the_next_leader() {
+    let (log, _folders, leader, follower) = pair();
+    let commit = |db: &Engine| {
+        let mut txn = db.begin().unwrap();
+        txn.create_vertex(&[]).unwrap();
+        txn.commit().unwrap()
+    };
+    commit(&leader);
+    log.apply_to(&follower, usize::MAX);
+    let key = leader.property_key("key").unwrap();
+    commit(&leader);
+    let mut early = follower.begin().unwrap();
+    let reads = follower.begin().unwrap();
+    log.apply_to(&follower, usize::MAX);
+    log.lead(&follower, 2);
+    // What it read may lack what the leader before had acknowledged.
+    early.set_vertex_property(v(0), key, Value::from(1)).unwrap();
+    assert!(matches!(early.commit(), Err(Error::NotLeader { .. })));
+    reads.commit().unwrap();
+    let mut again = follower.begin().unwrap();
+    again.set_vertex_property(v(0), key, Value::from(1)).unwrap();
+    again.commit().unwrap();
+    commit(&follower);
+}
+
+#[test]
 fn indexes_and_constraints_come_and_go_with_the_log() {
     let (log, folders, leader, mut follower) = pair();
     let label = leader.label("L").unwrap();

@@ -75,7 +75,7 @@ pub(crate) fn promote(shared: &Shared, sink: Arc<dyn GroupSink>) -> Result<(), E
     durable.wal.attach(sink);
     // Ids that were free when it was opened may have been used since.
     shared.free_vertices.begin_sweep(shared.vertex_bound(), shared.last_ts());
-    shared.role.lead();
+    shared.role.lead(shared.clock.published());
     Ok(())
 }
 

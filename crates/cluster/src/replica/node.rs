@@ -221,8 +221,8 @@ impl Replica {
     }
 
     /// True if the leadership is about to change: nobody has renewed the lease for seven tenths of
-    /// a TTL, or nobody holds it. It takes no longer than TTL and margin until somebody leads again, if
-    /// anybody can.
+    /// a TTL, or nobody holds it. It takes no longer than TTL and margin until somebody leads
+    /// again, if anybody can, and 1.4 s more where the store was silent.
     #[must_use]
     pub fn is_changing(&self) -> bool {
         let (state, now) = (self.core.state(), self.core.clock.now());

@@ -10,6 +10,10 @@ use crate::store::Version;
 /// Own writes whose time is remembered: far more than are ever under way.
 const SENT_MAX: usize = 32;
 
+/// Times of patience after which a lease is taken whatever the store answered between: where it is
+/// silent again and again, its holder may never have time.
+const PATIENCES_MAX: u32 = 4;
+
 /// Sight of the register, and since when.
 #[derive(Clone, Debug)]
 struct Seen {
@@ -213,13 +217,24 @@ impl Register {
             (true, Some(successor)) if *successor != self.node => self.settings.ttl,
             (true, _) => return true,
         };
-        let is_over = now.since(seen.since) >= patience && self.answered_for(now) >= self.grace();
+        let age = now.since(seen.since);
+        let is_over = age >= patience && self.holder_had_time(now, age >= patience * PATIENCES_MAX);
         is_over || self.fault == Some(Fault::TakesOverAtOnce)
     }
 
-    /// For how long the store has answered without a pause in which a holder could not renew.
-    fn answered_for(&self, now: Moment) -> Duration {
-        self.answers.map_or(Duration::ZERO, |(first, _)| now.since(first))
+    /// True if the store answers, and has for as long as a holder of the lease needs to renew it;
+    /// or, where it answers in fits and starts, has answered just now.
+    fn holder_had_time(&self, now: Moment, is_long_ago: bool) -> bool {
+        // Later than that the last request was not answered in time.
+        let is_fresh = |last| now.since(last) < self.settings.request_timeout;
+        let answers = self.answers.filter(|(_, last)| is_fresh(*last));
+        answers.is_some_and(|(first, _)| is_long_ago || now.since(first) >= self.grace())
+    }
+
+    /// Time without an answer after which the store counts as silent: longer than one request that
+    /// times out.
+    fn pause(&self) -> Duration {
+        self.settings.request_timeout * 3 / 2
     }
 
     /// Time that a holder of the lease needs to renew it once the store answers again: a request
@@ -279,7 +294,7 @@ impl Register {
     }
 
     fn observe(&mut self, now: Moment, found: Option<(Version, Lease)>) {
-        let goes_on = |last: Moment| now.since(last) <= self.settings.request_timeout;
+        let goes_on = |last: Moment| now.since(last) < self.pause();
         let since = self.answers.filter(|(_, last)| goes_on(*last)).map_or(now, |(first, _)| first);
         self.answers = Some((since, now));
         let (version, lease) = match found {

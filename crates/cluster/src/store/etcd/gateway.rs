@@ -5,7 +5,7 @@
 //! the next one.
 
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// [`BYTES_PER_SECOND`]: what a node of etcd has sent on to a leader that died is never answered
 /// (etcd itself gives up after 7 s), and a lease lapses after 2.5.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest wait of a read that was not answered in that time: it may be large.
+/// Longest wait for an answer once one did not come in that time: it may be large, or etcd slow.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Rate at which a body is sent at least.
 const BYTES_PER_SECOND: f64 = (256 << 10) as f64;
@@ -70,6 +70,8 @@ pub(super) struct Gateway {
     idle: Mutex<Vec<(usize, Connection)>>,
     /// The endpoint to ask.
     current: AtomicUsize,
+    /// Changes that were not answered in time, since one was within the first time-out.
+    unanswered: AtomicU32,
 }
 
 async fn handshake<S>(stream: S) -> io::Result<Connection>
@@ -107,7 +109,8 @@ impl Gateway {
             why: format!("no thread for it: {cause}"),
         })?;
         let (idle, current) = (Mutex::default(), AtomicUsize::new(0));
-        Ok(Self { endpoints, tls, runtime: Some(runtime), idle, current })
+        let unanswered = AtomicU32::new(0);
+        Ok(Self { endpoints, tls, runtime: Some(runtime), idle, current, unanswered })
     }
 
     fn runtime(&self) -> &Runtime {
@@ -129,23 +132,57 @@ impl Gateway {
         let (mut last, mut wait) = (None, FIRST_TIMEOUT);
         // Once more than there are: a kept connection may be dead.
         for _ in 0..=self.endpoints.len() {
+            let sent = Instant::now();
             match self.send(path, &body, wait) {
                 Ok(found) => return Ok(found),
                 Err(Failure::Refused(cause)) => return Err(cause),
-                Err(failure) => (last, wait) = (Some(failure.cause()), ANSWER_TIMEOUT),
+                Err(failure) => last = Some(failure.cause()),
+            }
+            if sent.elapsed() >= wait {
+                wait = ANSWER_TIMEOUT;
             }
         }
         Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
     }
 
-    /// Asks for a change: the next endpoint only if the one before certainly did nothing.
+    /// Asks for a change that is soon made. What is asked for again and again is waited for longer.
     pub(super) fn change<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &Value,
     ) -> Result<T, Failure> {
+        // ORDERING: relaxed here and below, as nothing else is read because of it.
+        let unanswered = self.unanswered.load(Ordering::Relaxed).max(1);
+        let wait = (FIRST_TIMEOUT * unanswered).min(ANSWER_TIMEOUT);
+        let sent = Instant::now();
+        let outcome = self.change_within(wait, path, body);
+        if sent.elapsed() >= wait {
+            let more = (unanswered + 1).min(ANSWER_TIMEOUT.as_secs() as u32);
+            self.unanswered.store(more, Ordering::Relaxed);
+        } else if outcome.is_ok() && sent.elapsed() < FIRST_TIMEOUT {
+            self.unanswered.store(0, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    /// Asks for a change that etcd may need a while for.
+    pub(super) fn change_much<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        self.change_within(ANSWER_TIMEOUT, path, body)
+    }
+
+    /// Asks for a change: the next endpoint only if the one before certainly did nothing.
+    fn change_within<T: DeserializeOwned>(
+        &self,
+        wait: Duration,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
         let body = Bytes::from(body.to_string());
-        let wait = FIRST_TIMEOUT + Duration::from_secs_f64(body.len() as f64 / BYTES_PER_SECOND);
+        let wait = wait + Duration::from_secs_f64(body.len() as f64 / BYTES_PER_SECOND);
         let mut tries = self.endpoints.len();
         loop {
             match self.send(path, &body, wait) {

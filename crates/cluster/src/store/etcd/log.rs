@@ -274,7 +274,8 @@ impl Log for Etcd {
             ],
             "failure": [{ "request_range": wire::range(key.as_bytes(), None, 1, false) }],
         });
-        let found = self.transact(&trim).map_err(Failure::cause)?;
+        let found: Transaction =
+            self.gateway.change_much("/v3/kv/txn", &trim).map_err(Failure::cause)?;
         if found.succeeded {
             return Ok(mark);
         }

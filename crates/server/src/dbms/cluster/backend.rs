@@ -96,21 +96,34 @@ impl ReplicaBackend {
         checked.map_err(|_| self.copy.no_lease())
     }
 
+    /// Waits while a node that has won the lease does not lead yet.
+    fn wait_while(&self, is_about_to: impl Fn() -> bool) {
+        let until = Instant::now() + LEASE_WAIT;
+        while is_about_to() && Instant::now() < until {
+            thread::sleep(LEASE_WAIT_LOOK);
+        }
+    }
+
     /// What `take` gives, a snapshot or what begins with one, once the lease says that it lacks
     /// nothing. The order counts: the snapshot, then the lease.
     fn strict<T>(&self, take: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
         let until = Instant::now() + LEASE_WAIT;
         loop {
-            self.catch_up()?;
-            let shown = self.engine.published();
-            let taken = take()?;
-            match self.check_lease(shown) {
+            let taken = self.catch_up().and_then(|()| {
+                let shown = self.engine.published();
+                let taken = take()?;
+                self.check_lease(shown).map(|()| taken)
+            });
+            match taken {
                 // It has just begun to lead, or the store did not answer for a while.
-                Err(_) if self.copy.leads() && Instant::now() < until => {
-                    drop(taken);
+                Err(error)
+                    if error.kind == ErrorKind::NotALeader
+                        && self.copy.leads()
+                        && Instant::now() < until =>
+                {
                     thread::sleep(LEASE_WAIT_LOOK);
                 }
-                checked => return checked.map(|()| taken),
+                taken => return taken,
             }
         }
     }
@@ -139,17 +152,16 @@ impl Backend for ReplicaBackend {
 
     fn may_write(&self) -> Result<(), QueryError> {
         // Routes name who has won the lease, a moment before it leads.
-        let until = Instant::now() + LEASE_WAIT;
-        while self.engine.follows() {
-            if self.copy.replica.role() == Role::Follower || Instant::now() >= until {
-                return Err(self.copy.not_a_leader());
-            }
-            thread::sleep(LEASE_WAIT_LOOK);
+        self.wait_while(|| self.engine.follows() && self.copy.replica.role() != Role::Follower);
+        if self.engine.follows() {
+            return Err(self.copy.not_a_leader());
         }
         self.copy.check_room()
     }
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
+        // It could not commit if it read before the end of the log that others wrote.
+        self.wait_while(|| self.copy.replica.role() == Role::Candidate);
         self.strict(|| Backend::begin(&self.engine, isolation))
     }
 

@@ -150,6 +150,10 @@ impl LocalCopy {
     /// The refusal of what only the leader does: drivers answer it by asking for routes again, and
     /// people read where to go.
     pub(super) fn not_a_leader(&self) -> QueryError {
+        if self.replica.role() == Role::Candidate {
+            let message = "this node is about to lead the database, and does not yet; try again";
+            return server_error(ErrorKind::NotALeader, message);
+        }
         let leader = self.replica.leader().map(|node| {
             let members = self.members.lock();
             let all = members.as_ref().map(|members| members.all_with(Some(&node)));

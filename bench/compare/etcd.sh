@@ -48,14 +48,17 @@ start)
     printf 'etcd://127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' "$port" "$((port + 1))" "$((port + 2))"
     ;;
 kill)
-    for own in 0 1 2; do
-        if [[ $(status "$own" leader || true) == "$(status "$own" member_id || true)" ]]; then
+    for own in 0 1 2 0 1 2; do
+        leader=$(status "$own" leader || true)
+        if [[ -n $leader && $leader == "$(status "$own" member_id || true)" ]]; then
             kill -9 "$(<"$folder/n$own.pid")"
             sleep 1
             node "$own"
-            break
+            exit 0
         fi
     done
+    printf 'no node leads\n' >&2
+    exit 1
     ;;
 stop)
     for own in 0 1 2; do kill -9 "$(<"$folder/n$own.pid")" || true; done

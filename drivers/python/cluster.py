@@ -317,7 +317,7 @@ def failovers(nodes, kills, strict):
     under_load(nodes, "kills", kills, fault, strict)
 
 
-def disturbed(nodes, command, times):
+def disturbed(nodes, command, times, strict):
     """The store itself fails for a while."""
     def fault(load):
         begun = time.monotonic()
@@ -326,11 +326,14 @@ def disturbed(nodes, command, times):
         until("more writes", lambda: len(load.acknowledged) > after + 10)
         until("all nodes", lambda: all(is_back(node, nodes) for node in nodes))
         return load.longest_gap(begun)
-    under_load(nodes, "faults of the store", times, fault)
+    changes = under_load(nodes, "faults of the store", times, fault, strict)
+    if strict:
+        check("the store's faults hardly cost a leadership", changes <= max(1, times // 4), changes)
 
 
-def under_load(nodes, what, times, fault, strict=False):
-    """A fault, so many times; it says for how long no transaction was acknowledged."""
+def under_load(nodes, what, times, fault, strict):
+    """A fault, so many times; it says for how long no transaction was acknowledged. Returns how often the leader has
+    changed."""
     leader = until("a leader", lambda: leader_of(nodes))
     with leader.driver() as driver:
         # Those of the load before have the same numbers.
@@ -348,6 +351,7 @@ def under_load(nodes, what, times, fault, strict=False):
     check("a bookmark's reader sees what it names", load.stale == 0, load.stale)
     check("each change of the leader breaks the transaction under way at most", load.resent <= changes, load.errors)
     same_everywhere(nodes, load)
+    return changes
 
 
 def same_everywhere(nodes, load):
@@ -473,7 +477,7 @@ def main():
         commands(nodes)
         failovers(nodes, options.kills, options.strict)
         if options.disturb:
-            disturbed(nodes, options.disturb, options.kills)
+            disturbed(nodes, options.disturb, options.kills, options.strict)
         handed_over_by_command(nodes)
         handed_over(nodes)
         left_behind(nodes)

@@ -61,6 +61,7 @@ fn cell(
     bytes: usize,
     rate: f64,
     options: &Options,
+    ended: &AtomicBool,
 ) -> Result<Cell, Failed> {
     let appender = Appender::new(log, stream.clone())?;
     // Nothing that a store could make smaller.
@@ -79,7 +80,8 @@ fn cell(
     let mut latencies = Histogram::default();
     let mut disturb = options.disturb.as_ref();
     let mut disturbing = None;
-    while begun.elapsed() < options.time {
+    // Nothing is worth measuring any more once its reader has failed.
+    while begun.elapsed() < options.time && !ended.load(Ordering::Acquire) {
         if begun.elapsed() > options.time / 2
             && let Some(command) = disturb.take()
         {
@@ -157,7 +159,8 @@ fn follow(
     ended: &AtomicBool,
 ) -> Result<u64, Failed> {
     let reader = Reader::new(log, stream.clone(), 1);
-    let keep = keep.map(|keep| keep / bytes as u64);
+    // What is being put is never trimmed.
+    let keep = keep.map(|keep| (keep / bytes as u64).max(2));
     let mut follower = Follower { log, stream, reader, found: 0, trimmed: 0, keep };
     let mut failing = None;
     loop {
@@ -185,10 +188,14 @@ fn checked_cell(
     // A connection of its own, as a replica has.
     let own = Stores::open(&options.store)?;
     let ended = AtomicBool::new(false);
-    let read = || follow(&*own.log, stream, bytes, options.keep, &ended);
+    let read = || {
+        let found = follow(&*own.log, stream, bytes, options.keep, &ended);
+        ended.store(true, Ordering::Release);
+        found
+    };
     let (cell, found) = thread::scope(|scope| {
         let beside = options.keep.map(|_| scope.spawn(read));
-        let cell = cell(&*stores.log, stream, bytes, rate, options);
+        let cell = cell(&*stores.log, stream, bytes, rate, options, &ended);
         ended.store(true, Ordering::Release);
         let joined = |reader: thread::ScopedJoinHandle<'_, _>| {
             reader.join().expect("INVARIANT: errors are returned")

@@ -48,7 +48,8 @@ start)
     printf 'etcd://127.0.0.1:%s,127.0.0.1:%s,127.0.0.1:%s\n' "$port" "$((port + 1))" "$((port + 2))"
     ;;
 kill)
-    for own in 0 1 2 0 1 2; do
+    for ((try = 0; try < 30; try++)); do
+        own=$((try % 3))
         leader=$(status "$own" leader || true)
         if [[ -n $leader && $leader == "$(status "$own" member_id || true)" ]]; then
             kill -9 "$(<"$folder/n$own.pid")"
@@ -56,6 +57,7 @@ kill)
             node "$own"
             exit 0
         fi
+        sleep 0.1
     done
     printf 'no node leads\n' >&2
     exit 1

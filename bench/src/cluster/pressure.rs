@@ -113,7 +113,10 @@ fn cell(
     }
     let rate = groups as f64 * bytes as f64 / 1e6 / begun.elapsed().as_secs_f64();
     if let Some(mut child) = disturbing {
-        child.wait()?;
+        let status = child.wait()?;
+        if !status.success() {
+            return Err(format!("the command that disturbs the store failed: {status}").into());
+        }
     }
     Ok(Cell { groups, rate, latencies, gap, retried })
 }

@@ -183,6 +183,14 @@ impl Graph {
         if self.role.follows() { Err(Error::NotLeader { leader: None }) } else { Ok(()) }
     }
 
+    /// Fails if a transaction that reads at `read_ts` may not commit.
+    pub(crate) fn check_takes(&self, read_ts: u64) -> Result<(), Error> {
+        match self.role.takes_commits_of(read_ts) {
+            true => Ok(()),
+            false => Err(Error::NotLeader { leader: None }),
+        }
+    }
+
     /// Queues the record of commit `ts`, which a replicated log has; nobody else takes timestamps.
     pub(crate) fn follow_timestamp(&self, ts: u64, payload: Cow<'_, [u8]>) -> Result<(), Error> {
         let Some(d) = self.durable.as_ref().filter(|_| self.role.follows()) else {

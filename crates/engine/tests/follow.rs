@@ -220,7 +220,9 @@ fn a_transaction_from_before_the_end_of_the_log_is_not_committed_by_the_next_lea
     log.lead(&follower, 2);
     // What it read may lack what the leader before had acknowledged.
     early.set_vertex_property(v(0), key, Value::from(1)).unwrap();
+    telar_graph::Update::label(&mut early, "Unmade").unwrap();
     assert!(matches!(early.commit(), Err(Error::NotLeader { .. })));
+    assert_eq!(follower.find_label("Unmade"), None);
     reads.commit().unwrap();
     let mut again = follower.begin().unwrap();
     again.set_vertex_property(v(0), key, Value::from(1)).unwrap();

@@ -105,8 +105,8 @@ pub(crate) fn commit(
     stop: &Stop<'_>,
     publish: impl FnOnce(u64) -> Result<(), Error>,
 ) -> Result<Option<Done>, Error> {
-    if mode.is_live() && !shared.role.takes_commits_of(mode.read_ts()) {
-        return Err(Error::NotLeader { leader: None });
+    if mode.is_live() {
+        shared.check_takes(mode.read_ts())?;
     }
     let deletes = || writes.states.items().iter().filter(|w| w.state == 0).map(|w| w.vertex);
     let frees = mode.is_live() && deletes().next().is_some();

@@ -122,6 +122,7 @@ impl Transaction<'_> {
     pub(super) fn make_names(&self, stop: &Stop<'_>) -> Result<(), Error> {
         let Some(own) = &self.names else { return Ok(()) };
         let shared: &Shared = self.shared();
+        shared.check_takes(self.registration.read_ts)?;
         // Who installs a bulk load holds this, and waits for transactions to end.
         let is_shut = || match shared.gate.is_shut() {
             true => Err(Error::Conflict { object: Object::BulkLoad }),

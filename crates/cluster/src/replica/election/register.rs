@@ -10,9 +10,10 @@ use crate::store::Version;
 /// Own writes whose time is remembered: far more than are ever under way.
 const SENT_MAX: usize = 32;
 
-/// Times of patience after which a lease is taken whatever the store answered between: where it is
-/// silent again and again, its holder may never have time.
-const PATIENCES_MAX: u32 = 4;
+/// Times of patience, from the first answer after the lease had run out on, after which it is taken
+/// whatever the store answered between: where that is silent again and again, its holder may never
+/// have time.
+const PATIENCES_MAX: u32 = 3;
 
 /// Sight of the register, and since when.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ struct Seen {
     version: Version,
     lease: Option<Lease>,
     since: Moment,
+    /// The first answer that showed it unchanged for longer than a lease lasts.
+    over_since: Option<Moment>,
 }
 
 /// A request for the register.
@@ -217,18 +220,20 @@ impl Register {
             (true, Some(successor)) if *successor != self.node => self.settings.ttl,
             (true, _) => return true,
         };
-        let age = now.since(seen.since);
-        let is_over = age >= patience && self.holder_had_time(now, age >= patience * PATIENCES_MAX);
-        is_over || self.fault == Some(Fault::TakesOverAtOnce)
+        let is_over = now.since(seen.since) >= patience;
+        let is_long_over =
+            seen.over_since.is_some_and(|since| now.since(since) >= patience * PATIENCES_MAX);
+        let is_free = is_over && self.holder_had_time(now, is_long_over);
+        is_free || self.fault == Some(Fault::TakesOverAtOnce)
     }
 
     /// True if the store answers, and has for as long as a holder of the lease needs to renew it;
     /// or, where it answers in fits and starts, has answered just now.
-    fn holder_had_time(&self, now: Moment, is_long_ago: bool) -> bool {
+    fn holder_had_time(&self, now: Moment, is_long_over: bool) -> bool {
         // Later than that the last request was not answered in time.
         let is_fresh = |last| now.since(last) < self.settings.request_timeout;
         let answers = self.answers.filter(|(_, last)| is_fresh(*last));
-        answers.is_some_and(|(first, _)| is_long_ago || now.since(first) >= self.grace())
+        answers.is_some_and(|(first, _)| is_long_over || now.since(first) >= self.grace())
     }
 
     /// Time without an answer after which the store counts as silent: longer than one request that
@@ -301,9 +306,14 @@ impl Register {
             Some((version, lease)) => (version, Some(lease)),
             None => (Version::ABSENT, None),
         };
-        match &self.seen {
-            Some(seen) if seen.version == version => {}
-            _ => self.seen = Some(Seen { version, lease, since: now }),
+        let lasts = self.settings.ttl + self.settings.margin;
+        match &mut self.seen {
+            Some(seen) if seen.version == version => {
+                if seen.over_since.is_none() && now.since(seen.since) >= lasts {
+                    seen.over_since = Some(now);
+                }
+            }
+            _ => self.seen = Some(Seen { version, lease, since: now, over_since: None }),
         }
         let own = self.own().map(|lease| lease.counter);
         match own {

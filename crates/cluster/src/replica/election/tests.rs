@@ -185,7 +185,7 @@ fn a_lease_is_left_to_its_holder_for_a_while_after_the_store_was_silent() {
     let mut bench = Bench::new(1, true);
     bench.renew_other(4, 1);
     bench.ms(300);
-    for (counter, silent) in [(2, 4000), (3, 2000), (4, 7000)] {
+    for (counter, silent) in [(2, 4000), (3, 2000), (4, 7000), (5, 20_000)] {
         bench.is_cut = true;
         bench.ms(silent);
         bench.is_cut = false;

@@ -70,7 +70,7 @@ pub(super) struct Gateway {
     idle: Mutex<Vec<(usize, Connection)>>,
     /// The endpoint to ask.
     current: AtomicUsize,
-    /// Changes that were not answered in time, since one was within the first time-out.
+    /// Slots that were not answered in time, since one was within the first time-out.
     unanswered: AtomicU32,
 }
 
@@ -145,23 +145,33 @@ impl Gateway {
         Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
     }
 
-    /// Asks for a change that is soon made. What is asked for again and again is waited for longer.
+    /// Asks for a change that is soon made, and can be looked for if no answer comes.
     pub(super) fn change<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, Failure> {
+        self.change_within(FIRST_TIMEOUT, path, body)
+    }
+
+    /// Asks for a change that is asked for again until an answer comes, and waited for longer then.
+    pub(super) fn change_for_sure<T: DeserializeOwned>(
         &self,
         path: &str,
         body: &Value,
     ) -> Result<T, Failure> {
         // ORDERING: relaxed here and below, as nothing else is read because of it.
         let unanswered = self.unanswered.load(Ordering::Relaxed).max(1);
-        let wait = (FIRST_TIMEOUT * unanswered).min(ANSWER_TIMEOUT);
+        let wait = FIRST_TIMEOUT.saturating_mul(unanswered).min(ANSWER_TIMEOUT);
         let sent = Instant::now();
         let outcome = self.change_within(wait, path, body);
-        if sent.elapsed() >= wait {
-            let more = (unanswered + 1).min(ANSWER_TIMEOUT.as_secs() as u32);
-            self.unanswered.store(more, Ordering::Relaxed);
-        } else if outcome.is_ok() && sent.elapsed() < FIRST_TIMEOUT {
-            self.unanswered.store(0, Ordering::Relaxed);
-        }
+        let took = sent.elapsed();
+        let more = match &outcome {
+            Ok(_) if took < FIRST_TIMEOUT => 0,
+            Err(Failure::Unknown(_)) if took >= wait => unanswered.saturating_add(1),
+            _ => unanswered,
+        };
+        self.unanswered.store(more, Ordering::Relaxed);
         outcome
     }
 

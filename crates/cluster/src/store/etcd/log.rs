@@ -91,7 +91,7 @@ struct Page {
 
 impl Etcd {
     fn transact(&self, body: &Value) -> Result<Transaction, Failure> {
-        self.gateway.change("/v3/kv/txn", body)
+        self.gateway.change_for_sure("/v3/kv/txn", body)
     }
 
     fn page(&self, stream: &Name, keys: &Keys, from: u64) -> Result<Page, StoreError> {

@@ -107,7 +107,7 @@ impl ReplicaBackend {
     /// What `take` gives, a snapshot or what begins with one, once the lease says that it lacks
     /// nothing. The order counts: the snapshot, then the lease.
     fn strict<T>(&self, take: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
-        let until = Instant::now() + LEASE_WAIT;
+        let mut until = None;
         loop {
             let taken = self.catch_up().and_then(|()| {
                 let shown = self.engine.published();
@@ -119,7 +119,7 @@ impl ReplicaBackend {
                 Err(error)
                     if error.kind == ErrorKind::NotALeader
                         && self.copy.leads()
-                        && Instant::now() < until =>
+                        && Instant::now() < *until.get_or_insert(Instant::now() + LEASE_WAIT) =>
                 {
                     thread::sleep(LEASE_WAIT_LOOK);
                 }

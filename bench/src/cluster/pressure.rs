@@ -128,7 +128,7 @@ struct Follower<'l> {
     reader: Reader<'l>,
     /// Groups that were read.
     found: u64,
-    /// Those of them that were trimmed.
+    /// Groups that were read and trimmed.
     trimmed: u64,
     /// Groups that are kept; all of them if none.
     keep: Option<u64>,

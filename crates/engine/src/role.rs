@@ -19,7 +19,7 @@ const NEVER: u64 = u64::MAX;
 /// The role of an open database.
 #[derive(Debug, Default)]
 pub(crate) struct Role {
-    /// What was published when it began to take commits; 0 if it always did.
+    /// Timestamp published when it began to take commits; 0 if it always did.
     leads_from: AtomicU64,
     /// Held by whoever applies or promotes; the commit that did not fit, and why, once one did not.
     pub(crate) applying: Mutex<Option<(u64, String)>>,

@@ -206,32 +206,29 @@ fn a_lease_is_left_to_its_holder_for_a_while_after_the_store_was_silent() {
     assert_eq!(bench.register.clone().unwrap().1.epoch, 5);
 }
 
-#[test]
-fn a_lease_is_taken_over_in_the_end_where_the_store_is_silent_again_and_again() {
+/// The role of a node beside another's lease that nobody renews, where the store is silent and
+/// answers in turns, for so many milliseconds each.
+fn role_after_silences(times: u32, silent: u64, answers: u64) -> Role {
     let mut bench = Bench::new(1, true);
     bench.renew_other(4, 1);
     bench.ms(300);
-    for _ in 0..5 {
+    for _ in 0..times {
         bench.is_cut = true;
-        bench.ms(2000);
+        bench.ms(silent);
         bench.is_cut = false;
-        bench.ms(1300);
+        bench.ms(answers);
     }
-    assert_eq!(bench.node.role(), Role::Leader);
+    bench.node.role()
+}
+
+#[test]
+fn a_lease_is_taken_over_in_the_end_where_the_store_is_silent_again_and_again() {
+    assert_eq!(role_after_silences(5, 2000, 1300), Role::Leader);
 }
 
 #[test]
 fn single_requests_that_time_out_do_not_keep_a_lease() {
-    let mut bench = Bench::new(1, true);
-    bench.renew_other(4, 1);
-    bench.ms(300);
-    for _ in 0..4 {
-        bench.is_cut = true;
-        bench.ms(250);
-        bench.is_cut = false;
-        bench.ms(1100);
-    }
-    assert_eq!(bench.node.role(), Role::Leader);
+    assert_eq!(role_after_silences(4, 250, 1100), Role::Leader);
 }
 
 #[test]

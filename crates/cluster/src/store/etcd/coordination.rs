@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::Etcd;
-use super::gateway::Failure;
+use super::gateway::{FIRST_TIMEOUT, Failure};
 use super::log::watch;
 use super::wire::{self, KeyValue, Transaction, after, encode, range};
 use crate::store::coordination::VALUE_BYTES_MAX;
@@ -72,7 +72,7 @@ impl Coordination for Etcd {
             "success": [{ "request_put": wire::put(key.as_bytes(), value) }],
             "failure": [{ "request_range": range(key.as_bytes(), None, 1, false) }],
         });
-        let found: Transaction = match self.gateway.change("/v3/kv/txn", &put) {
+        let found: Transaction = match self.gateway.change(FIRST_TIMEOUT, "/v3/kv/txn", &put) {
             Ok(found) => found,
             Err(Failure::Unknown(cause)) => return Ok(PutIf::Unknown(cause)),
             Err(failure) => return Err(failure.cause()),

@@ -30,9 +30,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait for the first answer to a request, but for what its body takes at
 /// [`BYTES_PER_SECOND`]: what a node of etcd has sent on to a leader that died is never answered
 /// (etcd itself gives up after 7 s), and a lease lapses after 2.5.
-const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
+pub(super) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait for an answer once one did not come in that time: it may be large, or etcd slow.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
 /// Rate at which a body is sent at least.
 const BYTES_PER_SECOND: f64 = (256 << 10) as f64;
 /// Connections that are kept.
@@ -145,15 +145,6 @@ impl Gateway {
         Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
     }
 
-    /// Asks for a change that is soon made, and can be looked for if no answer comes.
-    pub(super) fn change<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &Value,
-    ) -> Result<T, Failure> {
-        self.change_within(FIRST_TIMEOUT, path, body)
-    }
-
     /// Asks for a change that is asked for again until an answer comes, and waited for longer then.
     pub(super) fn change_for_sure<T: DeserializeOwned>(
         &self,
@@ -164,7 +155,7 @@ impl Gateway {
         let unanswered = self.unanswered.load(Ordering::Relaxed).max(1);
         let wait = FIRST_TIMEOUT.saturating_mul(unanswered).min(ANSWER_TIMEOUT);
         let sent = Instant::now();
-        let outcome = self.change_within(wait, path, body);
+        let outcome = self.change(wait, path, body);
         let took = sent.elapsed();
         let more = match &outcome {
             Ok(_) if took < FIRST_TIMEOUT => 0,
@@ -175,17 +166,9 @@ impl Gateway {
         outcome
     }
 
-    /// Asks for a change that etcd may need a while for.
-    pub(super) fn change_much<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &Value,
-    ) -> Result<T, Failure> {
-        self.change_within(ANSWER_TIMEOUT, path, body)
-    }
-
-    /// Asks for a change: the next endpoint only if the one before certainly did nothing.
-    fn change_within<T: DeserializeOwned>(
+    /// Asks for a change, and waits so long for its answer and for what its body takes: the next
+    /// endpoint only if the one before certainly did nothing.
+    pub(super) fn change<T: DeserializeOwned>(
         &self,
         wait: Duration,
         path: &str,

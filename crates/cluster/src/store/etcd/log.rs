@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::Etcd;
-use super::gateway::Failure;
+use super::gateway::{ANSWER_TIMEOUT, Failure};
 use super::wire::{self, Done, KeyValue, Transaction, after, encode, range};
 use crate::store::error::check_size;
 use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
@@ -275,7 +275,7 @@ impl Log for Etcd {
             "failure": [{ "request_range": wire::range(key.as_bytes(), None, 1, false) }],
         });
         let found: Transaction =
-            self.gateway.change_much("/v3/kv/txn", &trim).map_err(Failure::cause)?;
+            self.gateway.change(ANSWER_TIMEOUT, "/v3/kv/txn", &trim).map_err(Failure::cause)?;
         if found.succeeded {
             return Ok(mark);
         }

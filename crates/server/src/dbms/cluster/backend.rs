@@ -44,6 +44,14 @@ fn late(why: String) -> QueryError {
     server_error(ErrorKind::DatabaseUnavailable, message)
 }
 
+/// Waits while a node that has won the lease does not lead yet.
+fn wait_while(is_about_to: impl Fn() -> bool) {
+    let until = Instant::now() + LEASE_WAIT;
+    while is_about_to() && Instant::now() < until {
+        thread::sleep(LEASE_WAIT_LOOK);
+    }
+}
+
 impl ReplicaBackend {
     /// Waits, where reads are strict on every node, until this one shows what had been acknowledged
     /// before the call, or shown by another.
@@ -96,16 +104,8 @@ impl ReplicaBackend {
         checked.map_err(|_| self.copy.no_lease())
     }
 
-    /// Waits while a node that has won the lease does not lead yet.
-    fn wait_while(&self, is_about_to: impl Fn() -> bool) {
-        let until = Instant::now() + LEASE_WAIT;
-        while is_about_to() && Instant::now() < until {
-            thread::sleep(LEASE_WAIT_LOOK);
-        }
-    }
-
-    /// What `take` gives, a snapshot or what begins with one, once the lease says that it lacks
-    /// nothing. The order counts: the snapshot, then the lease.
+    /// Returns what `take` does, a snapshot or a transaction that begins with one, once the lease
+    /// says that it lacks nothing. The order counts: the snapshot, then the lease.
     fn strict<T>(&self, take: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
         let mut until = None;
         loop {
@@ -152,7 +152,7 @@ impl Backend for ReplicaBackend {
 
     fn may_write(&self) -> Result<(), QueryError> {
         // Routes name who has won the lease, a moment before it leads.
-        self.wait_while(|| self.engine.follows() && self.copy.replica.role() != Role::Follower);
+        wait_while(|| self.engine.follows() && self.copy.replica.role() != Role::Follower);
         if self.engine.follows() {
             return Err(self.copy.not_a_leader());
         }
@@ -161,7 +161,7 @@ impl Backend for ReplicaBackend {
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
         // It could not commit if it read before the end of the log that others wrote.
-        self.wait_while(|| self.copy.replica.role() == Role::Candidate);
+        wait_while(|| self.copy.replica.role() == Role::Candidate);
         self.strict(|| Backend::begin(&self.engine, isolation))
     }
 

@@ -13,6 +13,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::ReplicaError;
 use super::election::{
     Action, Content, Election, Event, Lease, LeaseOutcome, Moment, NotLeader, Role, SeenSlot,
     SlotOutcome,
@@ -268,6 +269,21 @@ impl Core {
     }
 
     // ---- slots ----
+
+    /// Ends the replica if the store has lost what it had taken.
+    pub(super) fn check_log(&self) {
+        let known = self.state().election.next() - 1;
+        if known == 0 {
+            return;
+        }
+        match self.log.has(&self.stream, known) {
+            Ok(true) => {}
+            Ok(false) => self.stop(ReplicaError::LogBehind { known }.to_string()),
+            // The next look says.
+            Err(cause) if cause.kind() == ErrorKind::Unavailable => {}
+            Err(cause) => self.stop_for(&cause),
+        }
+    }
 
     /// Makes the body of a slot; its parts are in the store then.
     pub(super) fn prepare(

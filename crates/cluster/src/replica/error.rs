@@ -13,9 +13,12 @@ pub enum ReplicaError {
     /// The copy failed.
     #[error(transparent)]
     Engine(#[from] telar_engine::Error),
-    /// The replicated log ends before what this copy has: the store was restored from an old state.
-    /// The copy keeps its data.
-    #[error("the replicated log ends before commit {known}, which this copy has")]
+    /// The replicated log ends before what this copy has: the store has lost commits, or is another
+    /// one. The copy keeps its data.
+    #[error(
+        "the replicated log ends before commit {known}, which this copy has: the store has lost \
+         what it had taken, or is another one; `telar cluster recover` begins anew with this copy"
+    )]
     LogBehind {
         /// The last commit of the copy.
         known: u64,

@@ -144,7 +144,16 @@ impl Copy {
         };
         let from = from.min(engine.published().get() + 1);
         let groups = read_groups(&*core.log, &core.stream, from, READ_BYTES)?;
+        let (next, mut epoch) = {
+            let state = core.state();
+            (state.election.next(), state.election.log_epoch())
+        };
         for group in &groups {
+            // What it had read already is older.
+            if group.range.first() >= next {
+                check_epoch(epoch, group)?;
+                epoch = group.epoch;
+            }
             match engine.apply(as_group(group)) {
                 Ok(_) => {}
                 Err(Error::SnapshotTooOld) => return Err(Stop::Later),
@@ -217,6 +226,23 @@ impl Copy {
             _ => {}
         }
     }
+}
+
+/// Fails if a group that follows on one of leadership `epoch` is of another one, and does not begin
+/// it: something else has come in the place of what this node has. Epoch 0 is not known.
+fn check_epoch(epoch: u64, group: &Group) -> Result<(), Stop> {
+    if epoch == 0 || group.epoch == epoch {
+        return Ok(());
+    }
+    if group.epoch > epoch && Engine::leadership_of(as_group(group)) == Some(group.epoch) {
+        return Ok(());
+    }
+    let (first, found) = (group.range.first(), group.epoch);
+    Err(Stop::ForGood(format!(
+        "the replicated log goes on with commit {first} of leadership {found}, and this copy ends \
+         with one of leadership {epoch}: the store has lost what it had taken, and others have \
+         written since; give this node an empty folder"
+    )))
 }
 
 /// Why work on the log did not get done.

@@ -236,8 +236,8 @@ impl Replica {
         self.copy.engine().map(|engine| engine.published())
     }
 
-    /// Why the replica does nothing any more, if it does not: its log was trimmed, a record did
-    /// not fit, or its disk failed. Its data stays as it is.
+    /// Why the replica does nothing any more, if it does not: its log was trimmed, the store has
+    /// lost commits, a record did not fit, or its disk failed. Its data stays as it is.
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
         self.core.state().stopped.clone()
@@ -253,6 +253,15 @@ impl Replica {
     #[must_use]
     pub fn kept(&self) -> Option<CommitTs> {
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks whether the store still has the last commit of the log that this node knows of, and
+    /// stops for good if it does not: who went on would have commits that others have not.
+    ///
+    /// # Cost
+    /// One read of the store.
+    pub fn check_log(&self) {
+        self.core.check_log();
     }
 
     /// Syncs the copy; returns the last commit that it has for good: the log need not keep it for

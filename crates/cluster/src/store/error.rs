@@ -54,6 +54,18 @@ pub enum StoreError {
         /// The first position that is left.
         oldest: u64,
     },
+    /// A commit that the log once had is neither there nor trimmed, while there are later ones, or
+    /// one is to be put.
+    #[error(
+        "the log {stream} lacks commit {at}: the store has lost what it had taken, or is another \
+         one; `telar cluster recover` begins anew with the copies of a node"
+    )]
+    Missing {
+        /// The stream.
+        stream: Name,
+        /// The commit.
+        at: u64,
+    },
     /// A stream that is to begin has begun already.
     #[error("there is a log {stream} in the store already, from commit {oldest} on")]
     Taken {
@@ -100,7 +112,7 @@ pub enum ErrorKind {
     Unavailable,
     /// Begin anew from an image or another node: the position is trimmed.
     Behind,
-    /// Stop: what is stored is damaged, or written by a newer program.
+    /// Stop: what is stored is damaged, lost, or written by a newer program.
     Data,
 }
 
@@ -116,7 +128,7 @@ impl StoreError {
             | Self::Taken { .. } => ErrorKind::Request,
             Self::Trimmed { .. } => ErrorKind::Behind,
             Self::Io { .. } | Self::Unavailable { .. } => ErrorKind::Unavailable,
-            Self::Damaged { .. } => ErrorKind::Data,
+            Self::Damaged { .. } | Self::Missing { .. } => ErrorKind::Data,
         }
     }
 

@@ -13,6 +13,8 @@
 //!   leader that slept could win a slot that others have long read, applied and trimmed.
 //! - *Reads are linearizable*: a read shows every slot that was won before it began. They have no
 //!   gaps: a slot begins where the one before it ends.
+//! - *There are no gaps*: a slot is won only where the one before it ends, or at the trim mark. A
+//!   store that has lost its last slots, or all, takes nothing from who had read or written them.
 //! - *What is read is durable*: a slot that was shown once is never gone but by trimming.
 
 use std::fmt;
@@ -120,6 +122,20 @@ impl FromStr for PartName {
     }
 }
 
+/// Returns what [`Log::has`] does, by a read.
+pub(super) fn shows(
+    log: &(impl Log + ?Sized),
+    stream: &Name,
+    timestamp: u64,
+) -> Result<bool, StoreError> {
+    match log.read(stream, timestamp, 0) {
+        Ok(slots) => Ok(!slots.is_empty()),
+        Err(StoreError::Trimmed { .. }) => Ok(true),
+        Err(StoreError::Missing { .. }) => Ok(false),
+        Err(cause) => Err(cause),
+    }
+}
+
 /// Streams of slots that are written once.
 pub trait Log: Send + Sync + fmt::Debug {
     /// Returns the longest body of a slot, and of a part, in bytes.
@@ -128,19 +144,20 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Puts a slot of `range` with `body`, unless there is one that begins there. The caller has
     /// read the log up to `range.first()`.
     ///
-    /// Cost: one durable write in the store.
+    /// Cost: one durable write in the store; the first of a process looks for the slot before it.
     ///
     /// # Errors
     /// [`ErrorKind::Request`](super::ErrorKind::Request) for a body over the limit,
-    /// [`StoreError::Trimmed`] before the trim mark, and what the store reports as long as the slot
-    /// cannot come to hold this body.
+    /// [`StoreError::Trimmed`] before the trim mark, [`StoreError::Missing`] if no slot ends where
+    /// it begins, and what the store reports as long as the slot cannot come to hold this body.
     fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError>;
 
     /// Returns the slot that holds timestamp `from` and those after it, in order, up to the one
     /// with which their bodies reach `bytes_max`, or fewer. None only at the end of the log.
     ///
     /// # Errors
-    /// [`StoreError::Trimmed`] if `from` lies before the trim mark; what the store reports.
+    /// [`StoreError::Trimmed`] if `from` lies before the trim mark; [`StoreError::Missing`] if no
+    /// slot holds it and there are later ones; what the store reports.
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError>;
 
     /// Time between the reads of [`follow`](Self::follow), where the store cannot wake it.
@@ -181,6 +198,17 @@ pub trait Log: Send + Sync + fmt::Debug {
             Err(StoreError::Trimmed { oldest, .. }) => Ok(oldest),
             Err(cause) => Err(cause),
         }
+    }
+
+    /// True if the log has the commit at `timestamp`, or has trimmed it: what was once read is
+    /// there for ever, unless the store has lost it.
+    ///
+    /// Cost: one read of the store.
+    ///
+    /// # Errors
+    /// Failures of the store.
+    fn has(&self, stream: &Name, timestamp: u64) -> Result<bool, StoreError> {
+        shows(self, stream, timestamp)
     }
 
     /// Returns the bytes of all bodies and parts that the stream has. Beside writers and trimming

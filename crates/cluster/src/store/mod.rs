@@ -27,6 +27,7 @@
 //! by several processes.
 
 mod body;
+mod boundaries;
 mod coordination;
 pub mod directory;
 mod error;

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use base64ct::{Base64, Encoding};
 use telar_cluster::store::etcd::Etcd;
 use telar_cluster::store::{ErrorKind, Log, Name, Put, Stores};
 use tempfile::TempDir;
@@ -94,6 +95,18 @@ impl Fixture for Server {
         };
         let store = Arc::new(store.with_cluster(&self.cluster).with_body_bytes_max(LIMIT));
         Stores { log: store.clone(), coordination: store, images: None }
+    }
+
+    fn lose(&self, stream: &Name, first: u64) {
+        let cluster = self.cluster.as_str().replace('/', "%");
+        let key = format!("telar/{cluster}/log/{stream}/slot/{first:020}");
+        let body = format!(r#"{{"key":"{}"}}"#, Base64::encode_string(key.as_bytes()));
+        let mut etcd = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let head = "POST /v3/kv/deleterange HTTP/1.1\r\nhost: etcd\r\nconnection: close\r\n";
+        write!(etcd, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut answer = String::new();
+        etcd.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains(r#""deleted":"1""#), "{answer}");
     }
 
     fn is_faulty(&self) -> bool {

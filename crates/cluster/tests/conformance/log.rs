@@ -123,6 +123,8 @@ pub(crate) fn bodies_of_all_sizes_come_back(store: &impl Fixture) {
     );
     assert!(read(&*log, &stream, first).is_empty());
     // Timestamps up to the largest of a commit.
+    let most = log.put_once(&stream, range(first, (1 << 63) - 1), b"most");
+    assert!(matches!(most, Ok(Put::Won)), "{most:?}");
     let last = range((1 << 63) - 1, 1 << 63);
     assert!(matches!(log.put_once(&stream, last, b"last"), Ok(Put::Won)));
     assert_eq!(read(&*log, &stream, last.first())[0].body, b"last");
@@ -151,6 +153,71 @@ pub(crate) fn trimmed_slots_cannot_be_won_again(store: &impl Fixture) {
     assert!(log.put_once(&stream, range(19, 30), b"late").is_err());
     fill(log, &stream, 20..25, 1);
     assert_eq!(read(log, &stream, 20).len(), 5);
+}
+
+/// A put at `first` is refused, since no slot ends there.
+fn lacks(log: &dyn Log, stream: &Name, first: u64) {
+    let put = log.put_once(stream, range(first, first + 3), b"x");
+    let missing = matches!(put, Err(StoreError::Missing { at, .. }) if at == first - 1);
+    assert!(missing, "{first}: {put:?}");
+}
+
+pub(crate) fn a_slot_comes_after_the_one_before_it(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("after"));
+    lacks(&*log, &stream, 2);
+    fill(&*log, &stream, std::iter::once(1), 4);
+    for (timestamp, has) in [(1, true), (4, true), (5, false), (100, false)] {
+        assert_eq!(log.has(&stream, timestamp).unwrap(), has, "{timestamp}");
+    }
+    // One that knows the slot, and one that looks for it.
+    for log in [&*log, &*store.open().log] {
+        for first in [2, 4, 6, 100] {
+            lacks(log, &stream, first);
+        }
+    }
+    let other = store.open().log;
+    fill(&*other, &stream, std::iter::once(5), 2);
+    fill(&*log, &stream, std::iter::once(7), 1);
+    // What a writer knows to be there is trimmed.
+    assert_eq!(log.trim(&stream, 8).unwrap(), 8);
+    for log in [&*log, &*other, &*store.open().log] {
+        lacks(log, &stream, 9);
+        assert!(log.has(&stream, 3).unwrap() && !log.has(&stream, 8).unwrap());
+    }
+    fill(&*log, &stream, std::iter::once(8), 2);
+    fill(&*other, &stream, std::iter::once(10), 1);
+    assert_eq!(read(&*log, &stream, 8).len(), 2);
+    lacks(&*log, &stream, 12);
+}
+
+/// What no store may do, and some do: one that is promoted and had not everything, one whose disk
+/// was lost.
+pub(crate) fn what_a_store_has_lost_is_missed(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("lost"));
+    fill(&*log, &stream, 1..=6, 1);
+    store.lose(&stream, 3);
+    for log in [&*log, &*store.open().log] {
+        let mut next = 1;
+        let error = loop {
+            match log.read(&stream, next, usize::MAX) {
+                Ok(slots) => next = slots.last().unwrap().range.next(),
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, StoreError::Missing { at: 3, .. }), "{error}");
+        assert_eq!(error.kind(), ErrorKind::Data);
+        let has: Vec<u64> = (1..=7).filter(|at| log.has(&stream, *at).unwrap()).collect();
+        assert_eq!(has, [1, 2, 4, 5, 6]);
+    }
+    // Its end, and all of it.
+    for lost in [&[6][..], &[1, 2, 4, 5]] {
+        lost.iter().for_each(|first| store.lose(&stream, *first));
+        for log in [&*log, &*store.open().log] {
+            lacks(log, &stream, 7);
+            assert!(!log.has(&stream, 6).unwrap());
+        }
+    }
+    assert!(read(&*log, &stream, 1).is_empty());
 }
 
 pub(crate) fn trimming_keeps_whole_slots_and_never_goes_back(store: &impl Fixture) {

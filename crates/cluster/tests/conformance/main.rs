@@ -41,6 +41,9 @@ trait Fixture: Sync {
     /// Opens it; each call gives a handle as another process would have it.
     fn open(&self) -> Stores;
 
+    /// Loses a slot, as a store may not.
+    fn lose(&self, stream: &Name, first: u64);
+
     /// True if calls may have unknown outcomes, and reads may fail.
     fn is_faulty(&self) -> bool {
         false
@@ -68,6 +71,11 @@ impl Fixture for Folder {
     fn open(&self) -> Stores {
         open_folder(&self.path())
     }
+
+    fn lose(&self, stream: &Name, first: u64) {
+        let slots = self.path().join("log").join(stream.as_str()).join("slots");
+        std::fs::remove_file(slots.join(format!("{first:020}"))).unwrap();
+    }
 }
 
 struct Memory(Simulated, bool);
@@ -87,6 +95,10 @@ impl Fixture for Memory {
     fn open(&self) -> Stores {
         let store = Arc::new(self.0.clone());
         Stores { log: store.clone(), coordination: store.clone(), images: Some(store) }
+    }
+
+    fn lose(&self, stream: &Name, first: u64) {
+        self.0.lose(stream, first);
     }
 
     fn is_faulty(&self) -> bool {
@@ -185,6 +197,8 @@ suite! {
     log::a_long_log_is_read_piece_by_piece;
     log::bodies_of_all_sizes_come_back;
     log::trimmed_slots_cannot_be_won_again;
+    log::a_slot_comes_after_the_one_before_it;
+    log::what_a_store_has_lost_is_missed;
     log::trimming_keeps_whole_slots_and_never_goes_back;
     log::readers_before_the_mark_are_told_so_however_much_follows;
     log::trims_at_once_tell_the_mark;

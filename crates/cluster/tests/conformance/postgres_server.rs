@@ -135,6 +135,13 @@ impl Fixture for Server {
         Stores { log: store.clone(), coordination: store.clone(), images: Some(store) }
     }
 
+    fn lose(&self, stream: &Name, first: u64) {
+        let mut client = postgres::Client::connect(&url(self.port).text, postgres::NoTls).unwrap();
+        let key = format!("{}%{stream}", self.cluster.as_str().replace('/', "%"));
+        let delete = "DELETE FROM telar.slot WHERE stream = $1 AND first = $2";
+        assert_eq!(client.execute(delete, &[&key, &(first as i64)]).unwrap(), 1);
+    }
+
     fn is_faulty(&self) -> bool {
         self.is_faulty
     }

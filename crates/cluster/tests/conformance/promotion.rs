@@ -115,6 +115,10 @@ impl Fixture for Pair {
         Stores { log: store.clone(), coordination: store.clone(), images: Some(store) }
     }
 
+    fn lose(&self, _: &Name, _: u64) {
+        unreachable!("a promoted standby has everything");
+    }
+
     fn is_faulty(&self) -> bool {
         true
     }

@@ -21,6 +21,7 @@ use telar_engine::{Engine, Error};
 use telar_graph::{Value, VertexId};
 use tempfile::TempDir;
 
+mod lost;
 mod slow;
 
 const FOLDER: &str = "TELAR_REPLICA_TEST_FOLDER";

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 use super::{PATIENCE, commit};
 
 const TIMEOUT: Duration = Duration::from_millis(100);
-const COMMITS: usize = 12;
-const STREAM: &str = "graph";
+pub(crate) const COMMITS: usize = 12;
+pub(crate) const STREAM: &str = "graph";
 
 /// A store that takes its time to show one slot, or to put one.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ fn engine_settings() -> telar_engine::Settings {
     settings
 }
 
-fn store(folder: &TempDir) -> Stores {
+pub(crate) fn store(folder: &TempDir) -> Stores {
     Stores::open(&format!("dir:{}", folder.path().join("store").display())).unwrap()
 }
 
@@ -83,25 +83,33 @@ fn slow(stores: &Stores, read: Duration, put: Duration) -> Stores {
     Stores { log, ..stores.clone() }
 }
 
-fn node(
-    stores: &Stores,
+pub(crate) fn options(
     folder: &TempDir,
     name: &str,
     (stream, timeout): (&str, Duration),
     votes: bool,
-) -> Replica {
-    let options = ReplicaOptions {
+) -> ReplicaOptions {
+    ReplicaOptions {
         path: folder.path().join(name),
         engine: engine_settings(),
         node: name.to_owned(),
         stream: Name::new(stream).unwrap(),
         votes,
         election: Settings { request_timeout: timeout, ..Settings::default() },
-    };
-    Replica::start(stores, options).unwrap()
+    }
 }
 
-fn wait_until(follower: &Replica, shows: CommitTs) {
+fn node(
+    stores: &Stores,
+    folder: &TempDir,
+    name: &str,
+    log: (&str, Duration),
+    votes: bool,
+) -> Replica {
+    Replica::start(stores, options(folder, name, log, votes)).unwrap()
+}
+
+pub(crate) fn wait_until(follower: &Replica, shows: CommitTs) {
     let end = Instant::now() + PATIENCE;
     while follower.position().is_none_or(|position| position < shows) {
         assert!(Instant::now() < end, "{:?} of {shows}", follower.position());
@@ -111,7 +119,7 @@ fn wait_until(follower: &Replica, shows: CommitTs) {
 }
 
 /// Commits to a node that leads; the last commit.
-fn fill(leader: &Replica) -> CommitTs {
+pub(crate) fn fill(leader: &Replica) -> CommitTs {
     assert!(leader.wait_to_lead(PATIENCE), "{:?}", leader.stopped());
     let engine = leader.engine().unwrap();
     (0..COMMITS).for_each(|number| commit(&engine, number as i64).unwrap());

@@ -125,6 +125,12 @@ impl Election {
         self.next
     }
 
+    /// Returns the largest epoch in the log, as far as it is known; 0 if it is not.
+    #[must_use]
+    pub fn log_epoch(&self) -> u64 {
+        self.log_epoch
+    }
+
     /// Returns the timestamp after the slot that is being put, or else [`next`](Self::next): what
     /// other nodes may read in the log of what this one writes.
     #[must_use]

@@ -7,7 +7,8 @@
 //! it.
 //!
 //! Cost: a put is two syncs; a read of known slots one open each. A read that begins inside a slot,
-//! or at the end of the log, lists the folder; so do trimming and lists.
+//! or at the end of the log, lists the folder; so do trimming and lists, and a put whose slot
+//! before it this process has not won.
 
 use std::path::PathBuf;
 use std::thread;
@@ -60,12 +61,28 @@ impl Stream {
         Ok(oldest)
     }
 
-    /// The last slot that begins at or before `timestamp`.
-    fn slot_before(&self, timestamp: u64) -> Result<Option<Slot>, StoreError> {
-        let firsts = numbers(&Folder::at(&self.slots).names()?);
+    /// Where slots begin, in order.
+    fn firsts(&self) -> Result<Vec<u64>, StoreError> {
+        Ok(numbers(&Folder::at(&self.slots).names()?))
+    }
+
+    /// The last slot that begins at or before `timestamp`, of those that begin at `firsts`.
+    fn slot_before(&self, firsts: &[u64], timestamp: u64) -> Result<Option<Slot>, StoreError> {
         let before = firsts.partition_point(|first| *first <= timestamp);
         let Some(first) = before.checked_sub(1).map(|at| firsts[at]) else { return Ok(None) };
         self.slot(first)
+    }
+
+    /// The slot that holds `timestamp`; or none, and whether there are later ones.
+    fn holder(&self, timestamp: u64) -> Result<(Option<Slot>, bool), StoreError> {
+        if let Some(slot) = self.slot(timestamp)? {
+            return Ok((Some(slot), false));
+        }
+        let firsts = self.firsts()?;
+        let before = self.slot_before(&firsts, timestamp)?;
+        let found = before.filter(|slot| slot.range.next() > timestamp);
+        let is_gap = found.is_none() && firsts.last().is_some_and(|last| *last > timestamp);
+        Ok((found, is_gap))
     }
 }
 
@@ -74,6 +91,34 @@ impl Directory {
         let folder = self.root.join("log").join(file_name(name));
         let [slots, parts, trimmed] = ["slots", "parts", "trimmed"].map(|sub| folder.join(sub));
         Stream { name: name.clone(), slots, parts, trimmed }
+    }
+
+    /// Fails unless a slot ends at `at`, or nothing before it is left.
+    fn check_follows(&self, stream: &Stream, at: u64) -> Result<(), StoreError> {
+        let mark = stream.check_mark(at)?;
+        if at == mark {
+            return Ok(());
+        }
+        let (key, before) = (stream.name.as_str(), at - 1);
+        let follows = match self.boundaries.before(key, at) {
+            Some(first) => {
+                let path = stream.slot_path(first);
+                path.try_exists().map_err(|cause| files::io_error("look for", &path, cause))?
+            }
+            None => {
+                let slot = stream.slot_before(&stream.firsts()?, before)?;
+                // What begins before the mark is no slot.
+                let is_slot = |range: &SlotRange| range.next() == at && range.first() >= mark;
+                let range = slot.map(|slot| slot.range).filter(is_slot);
+                self.boundaries.note(key, range);
+                range.is_some()
+            }
+        };
+        // It may have been trimmed meanwhile.
+        if !follows && stream.check_mark(at)? != at {
+            return Err(StoreError::Missing { stream: stream.name.clone(), at: before });
+        }
+        Ok(())
     }
 }
 
@@ -85,7 +130,7 @@ impl Log for Directory {
     fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
         check_size(body.len(), self.body_bytes_max)?;
         let stream = self.stream(stream);
-        stream.check_mark(range.first())?;
+        self.check_follows(&stream, range.first())?;
         self.folder(&stream.slots)?;
         let file = files::write_small(&self.new, range.next(), body)?;
         let unknown = |cause| Ok(Put::Unknown(cause));
@@ -94,6 +139,7 @@ impl Log for Directory {
                 if let Err(cause) = self.sync(&stream.slots) {
                     return unknown(cause);
                 }
+                self.boundaries.note(stream.name.as_str(), [range]);
                 match stream.check_mark(range.first()) {
                     Ok(_) => Ok(Put::Won),
                     // Won and trimmed since, or trimmed and won in vain: the first has been read by
@@ -120,10 +166,11 @@ impl Log for Directory {
         let stream = self.stream(stream);
         let mut slots = Vec::new();
         let mut bytes = 0;
-        let mut next = match stream.slot(from)? {
-            Some(slot) => Some(slot),
-            None => stream.slot_before(from)?.filter(|slot| slot.range.next() > from),
-        };
+        let (mut next, mut is_gap) = stream.holder(from)?;
+        if is_gap {
+            // A list that is made beside a writer may lack what was there before something else.
+            (next, is_gap) = stream.holder(from)?;
+        }
         while let Some(slot) = next.take() {
             bytes += slot.body.len();
             if bytes < bytes_max {
@@ -136,6 +183,9 @@ impl Log for Directory {
         }
         // Last: what was removed while this read went on is not the end of the log.
         let mark = stream.check_mark(from)?;
+        if is_gap {
+            return Err(StoreError::Missing { stream: stream.name, at: from });
+        }
         // The mark is where a slot begins; what begins before it is no slot, but what a writer that
         // slept left there.
         if slots.first().is_some_and(|slot| slot.range.first() < mark) {
@@ -186,7 +236,7 @@ impl Log for Directory {
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {
         let stream = self.stream(stream);
-        let last = stream.slot_before(before)?.map(|slot| slot.range);
+        let last = stream.slot_before(&stream.firsts()?, before)?.map(|slot| slot.range);
         let old = stream.mark()?;
         // Only whole slots: the mark is where one begins.
         let to = |range: SlotRange| range.trim_mark(before);
@@ -203,7 +253,7 @@ impl Log for Directory {
         // Where nothing was left to trim, another may just have done so. Nor has one that was cut
         // off removed all that is before its mark.
         let mark = stream.mark()?;
-        for first in numbers(&Folder::at(&stream.slots).names()?) {
+        for first in stream.firsts()? {
             if first < mark {
                 files::remove(&stream.slot_path(first))?;
             }

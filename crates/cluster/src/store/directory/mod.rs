@@ -32,6 +32,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use super::boundaries::Boundaries;
 use super::{Name, StoreError};
 use files::{Folder, io_error};
 
@@ -50,6 +51,7 @@ pub struct Directory {
     body_bytes_max: usize,
     /// Folders whose names this process has made durable.
     made: Mutex<HashSet<PathBuf>>,
+    boundaries: Boundaries,
     /// A sync failed: what the system dropped then, another sync does not bring back.
     failed: AtomicBool,
 }
@@ -84,8 +86,8 @@ impl Directory {
         folder.sync()?;
         Folder::make(&new, root)?;
         let (made, failed) = (Mutex::default(), AtomicBool::new(false));
-        let root = root.to_owned();
-        let store = Self { root, new, body_bytes_max: BODY_BYTES_MAX, made, failed };
+        let (root, boundaries) = (root.to_owned(), Boundaries::default());
+        let store = Self { root, new, body_bytes_max: BODY_BYTES_MAX, made, boundaries, failed };
         store.remove_old_files(NEW_AGE_MAX)?;
         Ok(store)
     }

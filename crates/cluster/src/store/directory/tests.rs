@@ -54,12 +54,14 @@ fn many_processes_may_make_the_same_store_at_once() {
             let path = &path;
             scope.spawn(move || {
                 let store = Directory::open(path).unwrap();
-                put(&store, slot, slot + 1, b"x");
+                let key = name(&slot.to_string());
+                let made = store.put_if(&key, Version::ABSENT, b"x").unwrap();
+                assert!(matches!(made, PutIf::Won(_)), "{made:?}");
             });
         }
     });
     let store = Directory::open(&path).unwrap();
-    assert_eq!(store.read(&name("s"), 1, 100).unwrap().len(), 8);
+    assert_eq!(Coordination::list(&store, "").unwrap().len(), 8);
     assert_eq!(fs::read_dir(path.join("new")).unwrap().count(), 0);
 }
 
@@ -68,6 +70,7 @@ fn many_processes_may_make_the_same_store_at_once() {
 fn leave_late_slot(root: &Path, first: u64, next: u64) {
     let other = TempDir::new().unwrap();
     let late = Directory::open(other.path()).unwrap();
+    put(&late, 1, first, b"before");
     put(&late, first, next, b"late");
     let file = format!("log/s/slots/{}", number_name(first));
     fs::copy(other.path().join(&file), root.join(&file)).unwrap();

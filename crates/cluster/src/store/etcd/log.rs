@@ -8,6 +8,7 @@ use super::Etcd;
 use super::gateway::{ANSWER_TIMEOUT, Failure};
 use super::wire::{self, Done, KeyValue, Transaction, after, encode, range};
 use crate::store::error::check_size;
+use crate::store::log::shows;
 use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
 
 /// Slots asked for at once: 4 MiB.
@@ -18,7 +19,7 @@ const PAGES_MAX: usize = 32;
 const WINDOW: u64 = 1 << 16;
 /// Parts listed at once.
 const PARTS_MAX: usize = 1000;
-/// How often a put is tried again because the mark was made meanwhile.
+/// How often a put is tried again because the mark was made, or moved, meanwhile.
 const TRIES_MAX: u32 = 4;
 
 struct Keys(String);
@@ -82,6 +83,36 @@ fn check_mark(stream: &Name, mark: Option<u64>, asked: u64) -> Result<(), StoreE
     }
 }
 
+/// The request that puts `value` at the end of a log: behind the slot that begins at `before`, or
+/// else at the trim mark.
+fn put_request(keys: &Keys, first: u64, before: Option<u64>, value: &[u8]) -> Value {
+    let (slot, mark) = (keys.slot(first), keys.mark());
+    let free =
+        json!({ "key": encode(slot.as_bytes()), "target": "CREATE", "create_revision": "0" });
+    let is_mark = |result: &str, value: u64| {
+        json!({ "key": encode(mark.as_bytes()), "target": "VALUE", "result": result,
+                "value": encode(digits(value).as_bytes()) })
+    };
+    let follows = match before {
+        Some(before) => {
+            let key = encode(keys.slot(before).as_bytes());
+            let there = json!({ "key": key, "target": "CREATE", "result": "GREATER",
+                                "create_revision": "0" });
+            vec![is_mark("LESS", first + 1), there]
+        }
+        None => vec![is_mark("EQUAL", first)],
+    };
+    let compare: Vec<_> = std::iter::once(free).chain(follows).collect();
+    json!({
+        "compare": compare,
+        "success": [{ "request_put": wire::put(slot.as_bytes(), value) }],
+        "failure": [
+            { "request_range": wire::range(slot.as_bytes(), None, 1, false) },
+            { "request_range": wire::range(mark.as_bytes(), None, 1, false) },
+        ],
+    })
+}
+
 /// A slot and what follows it, read at one revision.
 struct Page {
     slots: Vec<Slot>,
@@ -114,7 +145,7 @@ impl Etcd {
         if asks_before && let Some(before) = found.range(2)?.first() {
             // It holds `from`, if none begins there.
             let before = slot_of(before)?;
-            self.boundaries.note(&keys.0, std::slice::from_ref(&before));
+            self.boundaries.note(&keys.0, [before.range]);
             slots.extend(Some(before).filter(|slot| slot.range.next() > from));
         }
         let following = found.range(1)?;
@@ -122,16 +153,29 @@ impl Etcd {
             let slot = slot_of(kv)?;
             let next = slots.last().map_or(from, |last: &Slot| last.range.next());
             if slot.range.first() != next {
-                let place = format!("{} {}", keys.0, slot.range.first());
-                return Err(StoreError::damaged(place, format!("a slot at {next} is missing")));
+                return Err(StoreError::Missing { stream: stream.clone(), at: next });
             }
             slots.push(slot);
         }
-        self.boundaries.note(&keys.0, &slots);
+        self.boundaries.note(&keys.0, slots.iter().map(|slot| slot.range));
         // The next one would begin where the last one ends.
         let next = slots.last().map_or(from, |last: &Slot| last.range.next());
         let is_last = following.len() < SLOTS_MAX && next < window_end;
         Ok(Page { slots, revision: found.header.revision()?, is_last })
+    }
+
+    /// Where the slot begins that ends at `at`; none if there is none.
+    fn slot_before(&self, keys: &Keys, at: u64) -> Result<Option<u64>, StoreError> {
+        if let Some(first) = self.boundaries.before(&keys.0, at) {
+            return Ok(Some(first));
+        }
+        let (slots, end) = (keys.slots(), keys.slot(at));
+        let last = range(slots.as_bytes(), Some(end.as_bytes()), 1, true);
+        let found: wire::Range = self.gateway.ask("/v3/kv/range", &last)?;
+        let Some(last) = found.kvs.first() else { return Ok(None) };
+        let last = slot_of(last)?.range;
+        self.boundaries.note(&keys.0, [last]);
+        Ok(Some(last.first()).filter(|_| last.next() == at))
     }
 
     /// The slots from `from` on, and the revision of the first look.
@@ -175,35 +219,32 @@ impl Log for Etcd {
 
     fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
         check_size(body.len(), self.body_bytes_max)?;
-        let keys = Keys::new(self, stream);
-        let (slot, mark) = (keys.slot(range.first()), keys.mark());
+        let (keys, first) = (Keys::new(self, stream), range.first());
+        let mark = keys.mark();
         let value = [&range.next().to_le_bytes()[..], body].concat();
-        let above = digits(range.first() + 1);
-        let put = json!({
-            "compare": [
-                { "key": encode(slot.as_bytes()), "target": "CREATE", "create_revision": "0" },
-                { "key": encode(mark.as_bytes()), "target": "VALUE", "result": "LESS",
-                  "value": encode(above.as_bytes()) },
-            ],
-            "success": [{ "request_put": wire::put(slot.as_bytes(), &value) }],
-            "failure": [
-                { "request_range": wire::range(slot.as_bytes(), None, 1, false) },
-                { "request_range": wire::range(mark.as_bytes(), None, 1, false) },
-            ],
-        });
+        let mut before = self.slot_before(&keys, first)?;
         for _ in 0..TRIES_MAX {
-            let found = match self.transact(&put) {
+            let found = match self.transact(&put_request(&keys, first, before, &value)) {
                 Ok(found) => found,
                 Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
                 Err(failure) => return Err(failure.cause()),
             };
             if found.succeeded {
+                self.boundaries.note(&keys.0, [range]);
                 return Ok(Put::Won);
             }
             let there = mark_of(found.range(1)?)?;
-            check_mark(stream, there, range.first())?;
+            check_mark(stream, there, first)?;
             if let Some(slot) = found.range(0)?.first() {
                 return Ok(Put::Lost(slot_of(slot)?));
+            }
+            if let Some(there) = there {
+                if there < first {
+                    return Err(StoreError::Missing { stream: stream.clone(), at: first - 1 });
+                }
+                // What was before it has been trimmed since.
+                before = None;
+                continue;
             }
             // The first slot of the stream: a value that is not there compares as nothing.
             let make = json!({
@@ -239,6 +280,20 @@ impl Log for Etcd {
             }
             self.gateway.watch(&watch(&slots, revision + 1), left);
         }
+    }
+
+    fn has(&self, stream: &Name, timestamp: u64) -> Result<bool, StoreError> {
+        let keys = Keys::new(self, stream);
+        let known = self.boundaries.before(&keys.0, timestamp.saturating_add(1));
+        if let Some(first) = known {
+            let mut asked = range(keys.slot(first).as_bytes(), None, 1, false);
+            asked["keys_only"] = true.into();
+            let found: wire::Range = self.gateway.ask("/v3/kv/range", &asked)?;
+            if !found.kvs.is_empty() {
+                return Ok(true);
+            }
+        }
+        shows(self, stream, timestamp)
     }
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {

@@ -8,13 +8,12 @@
 //! ```
 //!
 //! Names of clusters and streams have `%` in place of `/`. Each operation is one transaction of
-//! etcd, so a put checks the trim mark and that the slot is free in one step, and a read sees log
-//! and mark at one revision. Values are compared as bytes, and marks have 20 digits, so *mark <=
+//! etcd, so a put checks the trim mark, that the slot is free and the one before it there in one step,
+//! and a read sees log and mark at one revision. Values are compared as bytes, and marks have 20 digits, so *mark <=
 //! first* is a comparison that etcd makes itself.
 //!
 //! There are no images: etcd is made for small values. Users of etcd are not built yet.
 
-mod boundaries;
 mod coordination;
 mod gateway;
 mod log;
@@ -24,8 +23,8 @@ use std::sync::Arc;
 
 use rustls::ClientConfig;
 
+use super::boundaries::Boundaries;
 use super::{Endpoint, Name, StoreError};
-use boundaries::Boundaries;
 use gateway::Gateway;
 
 /// Longest body of a slot, and of a part: 256 KiB. etcd keeps thousands of entries in memory; its

@@ -22,8 +22,15 @@ const PUT: &str = "
     INSERT INTO telar.slot (stream, first, last, body)
     SELECT $1, $2, $3, $4
     FROM (SELECT mark FROM telar.mark WHERE stream = $1 FOR SHARE) AS locked
-    WHERE locked.mark <= $2
+    WHERE locked.mark <= $2 AND (locked.mark = $2 OR $2::bigint - 1 = (
+        SELECT last FROM telar.slot WHERE stream = $1 AND first < $2
+        ORDER BY first DESC LIMIT 1))
     ON CONFLICT DO NOTHING";
+const FOLLOWS: &str = "
+    SELECT coalesce((SELECT mark FROM telar.mark WHERE stream = $1), 1) = $2::bigint
+        OR coalesce($2::bigint - 1 = (
+            SELECT last FROM telar.slot WHERE stream = $1 AND first < $2
+            ORDER BY first DESC LIMIT 1), false)";
 const READ: &str = "
     SELECT first, last, body FROM telar.slot
     WHERE stream = $1 AND first >= coalesce(
@@ -87,6 +94,10 @@ impl Log for Postgres {
             if let Some(row) = found {
                 return Ok(Put::Lost(slot_of(&row)?));
             }
+            let follows = self.ask(|client| client.query_one(FOLLOWS, &[&key, &first]))?;
+            if !follows.get::<_, bool>(0) {
+                return Err(StoreError::Missing { stream: stream.clone(), at: range.first() - 1 });
+            }
         }
         let why = "a slot is neither free nor there".to_owned();
         Err(StoreError::Unavailable { store: self.url.clone(), why })
@@ -94,7 +105,7 @@ impl Log for Postgres {
 
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
         let key = self.named(stream);
-        let (mut slots, mut bytes) = (Vec::<Slot>::new(), 0);
+        let (mut slots, mut bytes, mut is_gap) = (Vec::<Slot>::new(), 0, false);
         'pages: loop {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let Ok(at) = to_sql(next) else { break };
@@ -111,7 +122,8 @@ impl Log for Postgres {
                 let next = slots.last().map_or(from, |slot| slot.range.next());
                 // A gap is where trimming is, or what is damaged: the mark says which. What follows
                 // it would be asked for again and again.
-                if slot.range.first() > next || !slots.is_empty() && bytes >= bytes_max {
+                is_gap = slot.range.first() > next;
+                if is_gap || !slots.is_empty() && bytes >= bytes_max {
                     break 'pages;
                 }
                 bytes += slot.body.len();
@@ -123,6 +135,9 @@ impl Log for Postgres {
         }
         // Last: what was removed while this read went on is not the end of the log.
         self.check_mark(stream, from)?;
+        if is_gap && slots.is_empty() {
+            return Err(StoreError::Missing { stream: stream.clone(), at: from });
+        }
         Ok(slots)
     }
 

@@ -27,7 +27,7 @@ impl Memory {
     /// As [`Log::put_once`](crate::store::Log::put_once); the outcome is always known.
     ///
     /// # Errors
-    /// [`StoreError::Trimmed`].
+    /// [`StoreError::Trimmed`], [`StoreError::Missing`].
     pub fn put_once(
         &mut self,
         stream: &Name,
@@ -39,6 +39,11 @@ impl Memory {
         if let Some(slot) = found.slots.get(&range.first()) {
             return Ok(Put::Lost(slot.clone()));
         }
+        let before = found.slots.range(..range.first()).next_back();
+        let follows = before.is_some_and(|(_, slot)| slot.range.next() == range.first());
+        if !follows && found.mark.max(1) != range.first() {
+            return Err(StoreError::Missing { stream: stream.clone(), at: range.first() - 1 });
+        }
         found.slots.insert(range.first(), Slot { range, body: body.to_vec() });
         Ok(Put::Won)
     }
@@ -46,7 +51,7 @@ impl Memory {
     /// As [`Log::read`](crate::store::Log::read).
     ///
     /// # Errors
-    /// [`StoreError::Trimmed`].
+    /// [`StoreError::Trimmed`], [`StoreError::Missing`].
     pub fn read(
         &self,
         stream: &Name,
@@ -67,6 +72,9 @@ impl Memory {
             (at, bytes) = (slot.range.next(), bytes + slot.body.len());
             slots.push(slot.clone());
         }
+        if slots.is_empty() && found.slots.range(from..).next().is_some() {
+            return Err(StoreError::Missing { stream: stream.clone(), at: from });
+        }
         Ok(slots)
     }
 
@@ -80,6 +88,13 @@ impl Memory {
             found.parts.retain(|part, _| part.slot >= mark);
         }
         found.mark.max(1)
+    }
+
+    /// Loses a slot, as a store may not.
+    pub fn lose(&mut self, stream: &Name, first: u64) {
+        if let Some(found) = self.streams.get_mut(stream) {
+            found.slots.remove(&first);
+        }
     }
 
     /// As [`Log::put_part`](crate::store::Log::put_part).

@@ -116,6 +116,11 @@ impl Simulated {
         self
     }
 
+    /// Loses a slot, as a store may not: for tests of what notices it.
+    pub fn lose(&self, stream: &Name, first: u64) {
+        self.state().memory.lose(stream, first);
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.arrive();

@@ -44,9 +44,8 @@ fn late(why: String) -> QueryError {
     server_error(ErrorKind::DatabaseUnavailable, message)
 }
 
-/// Waits while a node that has won the lease does not lead yet.
-fn wait_while(is_about_to: impl Fn() -> bool) {
-    let until = Instant::now() + LEASE_WAIT;
+/// Waits until `until` while a node that has won the lease does not lead yet.
+fn wait_while(is_about_to: impl Fn() -> bool, until: Instant) {
     while is_about_to() && Instant::now() < until {
         thread::sleep(LEASE_WAIT_LOOK);
     }
@@ -105,9 +104,13 @@ impl ReplicaBackend {
     }
 
     /// Returns what `take` does, a snapshot or a transaction that begins with one, once the lease
-    /// says that it lacks nothing. The order counts: the snapshot, then the lease.
-    fn strict<T>(&self, take: impl Fn() -> Result<T, QueryError>) -> Result<T, QueryError> {
-        let mut until = None;
+    /// says that it lacks nothing; waits for that until `until`. The order counts: the snapshot,
+    /// then the lease.
+    fn strict<T>(
+        &self,
+        until: Instant,
+        take: impl Fn() -> Result<T, QueryError>,
+    ) -> Result<T, QueryError> {
         loop {
             let taken = self.catch_up().and_then(|()| {
                 let shown = self.engine.published();
@@ -119,7 +122,7 @@ impl ReplicaBackend {
                 Err(error)
                     if error.kind == ErrorKind::NotALeader
                         && self.copy.leads()
-                        && Instant::now() < *until.get_or_insert(Instant::now() + LEASE_WAIT) =>
+                        && Instant::now() < until =>
                 {
                     thread::sleep(LEASE_WAIT_LOOK);
                 }
@@ -143,7 +146,7 @@ impl Backend for ReplicaBackend {
     }
 
     fn snapshot(&self) -> Result<Box<SharedGraph<'_>>, QueryError> {
-        self.strict(|| Backend::snapshot(&self.engine))
+        self.strict(Instant::now() + LEASE_WAIT, || Backend::snapshot(&self.engine))
     }
 
     fn snapshot_at(&self, at: &At) -> Result<Box<SharedGraph<'_>>, QueryError> {
@@ -152,7 +155,8 @@ impl Backend for ReplicaBackend {
 
     fn may_write(&self) -> Result<(), QueryError> {
         // Routes name who has won the lease, a moment before it leads.
-        wait_while(|| self.engine.follows() && self.copy.replica.role() != Role::Follower);
+        let is_about_to = || self.engine.follows() && self.copy.replica.role() != Role::Follower;
+        wait_while(is_about_to, Instant::now() + LEASE_WAIT);
         if self.engine.follows() {
             return Err(self.copy.not_a_leader());
         }
@@ -161,8 +165,9 @@ impl Backend for ReplicaBackend {
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
         // It could not commit if it read before the end of the log that others wrote.
-        wait_while(|| self.copy.replica.role() == Role::Candidate);
-        self.strict(|| Backend::begin(&self.engine, isolation))
+        let until = Instant::now() + LEASE_WAIT;
+        wait_while(|| self.copy.replica.role() == Role::Candidate, until);
+        self.strict(until, || Backend::begin(&self.engine, isolation))
     }
 
     fn committed_once(&self, id: &str) -> Option<CommitTs> {

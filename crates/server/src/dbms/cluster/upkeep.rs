@@ -3,6 +3,7 @@
 //! Each pass of a thread of its own, whatever the store does meanwhile:
 //!
 //! - Each copy is synced; the member's record says how far (`Member::kept`).
+//! - Each copy's log is looked at: whether the store still has what the copy has.
 //! - Each log that this node leads is trimmed by what all members have said
 //!   (`telar_cluster::upkeep`); images that the log does not reach back to go with it. Where too
 //!   few copies have what is in a long log, an image becomes one more.
@@ -95,6 +96,7 @@ impl State {
             if let Err(error) = copy.replica.keep() {
                 trouble = Some(format!("the copy in {folder} cannot be synced: {error}"));
             }
+            copy.replica.check_log();
             if !copy.leads() {
                 // Another one that leads later has seen nothing of what comes meanwhile.
                 self.logs.remove(&folder);

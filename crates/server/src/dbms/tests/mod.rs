@@ -9,6 +9,7 @@ mod follow;
 mod founding;
 mod images;
 mod login;
+mod lost;
 mod roles;
 mod transactions;
 mod upkeep;

@@ -9,7 +9,7 @@ use crate::replica::election::{
     Action, Content, Election, Event, Lease, LeaseOutcome, Role, SeenSlot, Settings, SlotOutcome,
 };
 use crate::store::simulated::Memory;
-use crate::store::{Body, Entry, Name, Put, PutIf, Slot, Version};
+use crate::store::{Body, Entry, Name, Put, PutIf, Slot, StoreError, Version};
 
 const SECOND: u64 = 1_000_000;
 /// With faults, and after them.
@@ -331,13 +331,16 @@ impl World {
         };
         let body = Body::new(slot.epoch, slot.writer, slot.nonce, 0, 0, &payload).unwrap();
         let bytes = [&body.header()[..], &payload].concat();
-        match self.memory.put_once(&self.stream, slot.range, &bytes).unwrap() {
-            Put::Won => {
+        match self.memory.put_once(&self.stream, slot.range, &bytes) {
+            Ok(Put::Won) => {
                 self.history.won.push(slot.range.first());
                 SlotOutcome::Won
             }
-            Put::Lost(found) => SlotOutcome::Lost(log_slot(&found).slot),
-            Put::Unknown(_) => SlotOutcome::Unknown,
+            Ok(Put::Lost(found)) => SlotOutcome::Lost(log_slot(&found).slot),
+            Ok(Put::Unknown(_)) => SlotOutcome::Unknown,
+            // Only who breaks a rule is past the end.
+            Err(StoreError::Missing { .. }) if self.fault.is_some() => SlotOutcome::Unknown,
+            Err(cause) => panic!("{cause}"),
         }
     }
 

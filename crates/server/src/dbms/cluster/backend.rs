@@ -44,9 +44,15 @@ fn late(why: String) -> QueryError {
     server_error(ErrorKind::DatabaseUnavailable, message)
 }
 
-/// Waits until `until` while a node that has won the lease does not lead yet.
-fn wait_while(is_about_to: impl Fn() -> bool, until: Instant) {
-    while is_about_to() && Instant::now() < until {
+/// Waits while a node that has won the lease does not lead yet; returns what is left of
+/// [`LEASE_WAIT`].
+fn wait_while(is_about_to: impl Fn() -> bool) -> Duration {
+    let until = Instant::now() + LEASE_WAIT;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || !is_about_to() {
+            return left;
+        }
         thread::sleep(LEASE_WAIT_LOOK);
     }
 }
@@ -104,13 +110,14 @@ impl ReplicaBackend {
     }
 
     /// Returns what `take` does, a snapshot or a transaction that begins with one, once the lease
-    /// says that it lacks nothing; waits for that until `until`. The order counts: the snapshot,
-    /// then the lease.
+    /// says that it lacks nothing; `patience` is the longest wait for a lease that has lapsed. The
+    /// order counts: the snapshot, then the lease.
     fn strict<T>(
         &self,
-        until: Instant,
+        patience: Duration,
         take: impl Fn() -> Result<T, QueryError>,
     ) -> Result<T, QueryError> {
+        let mut until = None;
         loop {
             let taken = self.catch_up().and_then(|()| {
                 let shown = self.engine.published();
@@ -122,7 +129,7 @@ impl ReplicaBackend {
                 Err(error)
                     if error.kind == ErrorKind::NotALeader
                         && self.copy.leads()
-                        && Instant::now() < until =>
+                        && Instant::now() < *until.get_or_insert(Instant::now() + patience) =>
                 {
                     thread::sleep(LEASE_WAIT_LOOK);
                 }
@@ -146,7 +153,7 @@ impl Backend for ReplicaBackend {
     }
 
     fn snapshot(&self) -> Result<Box<SharedGraph<'_>>, QueryError> {
-        self.strict(Instant::now() + LEASE_WAIT, || Backend::snapshot(&self.engine))
+        self.strict(LEASE_WAIT, || Backend::snapshot(&self.engine))
     }
 
     fn snapshot_at(&self, at: &At) -> Result<Box<SharedGraph<'_>>, QueryError> {
@@ -155,8 +162,7 @@ impl Backend for ReplicaBackend {
 
     fn may_write(&self) -> Result<(), QueryError> {
         // Routes name who has won the lease, a moment before it leads.
-        let is_about_to = || self.engine.follows() && self.copy.replica.role() != Role::Follower;
-        wait_while(is_about_to, Instant::now() + LEASE_WAIT);
+        wait_while(|| self.engine.follows() && self.copy.replica.role() != Role::Follower);
         if self.engine.follows() {
             return Err(self.copy.not_a_leader());
         }
@@ -165,9 +171,8 @@ impl Backend for ReplicaBackend {
 
     fn begin(&self, isolation: Isolation) -> Result<Box<dyn BackendTransaction>, QueryError> {
         // It could not commit if it read before the end of the log that others wrote.
-        let until = Instant::now() + LEASE_WAIT;
-        wait_while(|| self.copy.replica.role() == Role::Candidate, until);
-        self.strict(until, || Backend::begin(&self.engine, isolation))
+        let patience = wait_while(|| self.copy.replica.role() == Role::Candidate);
+        self.strict(patience, || Backend::begin(&self.engine, isolation))
     }
 
     fn committed_once(&self, id: &str) -> Option<CommitTs> {

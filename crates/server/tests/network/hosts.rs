@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -107,20 +107,54 @@ fn within(hub: &str, name: &str, program: &str) -> Command {
     command
 }
 
-/// Starts etcd and the nodes in their namespaces; they end when what is returned is dropped.
-pub(crate) fn start(hub: &str, folder: &Path) -> Vec<Process> {
-    let (name, address) = STORE;
-    let client = format!("http://{address}:2379");
-    let mut etcd = within(hub, name, "etcd");
-    etcd.arg("--data-dir").arg(folder.join("etcd")).stdout(Stdio::null());
-    etcd.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
-    let mut servers = vec![Process::start(&mut etcd).unwrap()];
-    let end = Instant::now() + Duration::from_secs(60);
-    while std::net::TcpStream::connect((address, 2379)).is_err() {
-        assert!(Instant::now() < end, "etcd does not answer");
-        thread::sleep(Duration::from_millis(100));
+/// etcd and the nodes in their namespaces; they end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Servers {
+    hub: String,
+    folder: PathBuf,
+    store: Process,
+    /// By number; none while it is not there.
+    nodes: [Option<Process>; 3],
+}
+
+impl Servers {
+    pub(crate) fn start(hub: &str, folder: &Path) -> Self {
+        let (name, address) = STORE;
+        let client = format!("http://{address}:2379");
+        let mut etcd = within(hub, name, "etcd");
+        etcd.arg("--data-dir").arg(folder.join("etcd")).stdout(Stdio::null());
+        etcd.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
+        let store = Process::start(&mut etcd).unwrap();
+        let end = Instant::now() + Duration::from_secs(60);
+        while std::net::TcpStream::connect((address, 2379)).is_err() {
+            assert!(Instant::now() < end, "etcd does not answer");
+            thread::sleep(Duration::from_millis(100));
+        }
+        let (hub, folder) = (hub.to_owned(), folder.to_owned());
+        let mut servers = Self { hub, folder, store, nodes: [const { None }; 3] };
+        (0..NODES.len()).for_each(|node| servers.start_again(node));
+        servers
     }
-    for (node, address) in NODES {
+
+    /// Number of the process of the store.
+    pub(crate) fn store_id(&self) -> u32 {
+        self.store.id()
+    }
+
+    /// Number of the process of a node that is there.
+    pub(crate) fn node_id(&self, node: usize) -> u32 {
+        self.nodes[node].as_ref().unwrap().id()
+    }
+
+    /// Kills a node.
+    pub(crate) fn kill(&mut self, node: usize) {
+        drop(self.nodes[node].take());
+    }
+
+    /// Starts a node that is not there, and waits until it can be asked.
+    pub(crate) fn start_again(&mut self, number: usize) {
+        let (node, address) = NODES[number];
+        let (hub, folder) = (&self.hub, &self.folder);
         let mut command = within(hub, node, env!("CARGO_BIN_EXE_telar"));
         command.arg("serve").arg(folder.join(node)).args(["--no-auth", "--node", node]);
         command.args(["--bolt", &format!("{address}:7687"), "--http", &format!("{address}:7474")]);
@@ -128,14 +162,14 @@ pub(crate) fn start(hub: &str, folder: &Path) -> Vec<Process> {
         command.args(["--set", "cluster.follower_reads=latest"]);
         command.args(["--set", "auth.allow_remote_without=true"]);
         let log = folder.join(format!("{node}.log"));
-        command.stdout(Stdio::piped()).stderr(File::create(&log).unwrap());
+        let to_log = File::options().create(true).append(true).open(&log).unwrap();
+        command.stdout(Stdio::piped()).stderr(to_log);
         let mut server = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
         let ready = lines.any(|line| line.unwrap().starts_with("Bolt at "));
         let log = || std::fs::read_to_string(&log).unwrap();
         assert!(ready, "the node {node} does not start: {}", log());
         thread::spawn(move || lines.for_each(drop));
-        servers.push(server);
+        self.nodes[number] = Some(server);
     }
-    servers
 }

@@ -8,8 +8,9 @@
 //! ```
 //!
 //! Clients commit and read at all nodes, which promise strict reads (`cluster.follower_reads`),
-//! while packets between nodes and store are lost: those of the leader, those to it, all of a
-//! follower, and three of ten of all. Histories go through the checker of anomalies. Clients are on
+//! while packets between nodes and store are lost (those of the leader, those to it, all of a
+//! follower, and three of ten of all), the leader is killed, and leader and store stand still
+//! for longer than a lease lasts. Histories go through the checker of anomalies. Clients are on
 //! the bridge itself, so what they send is not lost.
 //!
 //! Needs root, `ip`, `nft` and `etcd`; without one of them it is counted as skipped. Namespaces
@@ -46,8 +47,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clients::{World, resolved};
-use faults::{FAULTS, Faults};
-use hosts::{HUB_VARIABLE, Hosts, NODES, missing};
+use faults::FAULTS;
+use hosts::{HUB_VARIABLE, Hosts, NODES, Servers, missing};
 
 /// Longest wait for commits, while one node cannot reach the store and once the network is whole:
 /// another node has to take over; machines may be busy.
@@ -76,7 +77,7 @@ fn histories_of_a_cluster_whose_network_fails_are_clean() {
 
 fn in_hub(hub: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let servers = hosts::start(hub, folder.path());
+    let servers = &mut Servers::start(hub, folder.path());
     let world = &World::new(NODES.map(|(_, address)| address));
     world.prepare();
     let mut history = thread::scope(|scope| {
@@ -87,14 +88,14 @@ fn in_hub(hub: &str) {
         for round in 0..rounds {
             for fault in FAULTS {
                 let leader = world.leader();
-                let faults = Faults::begin(&fault.rules(leader));
+                let trouble = fault.begin(leader, servers);
                 let (begun, before) = (Instant::now(), world.acknowledged());
                 thread::sleep(LASTS);
                 if fault.leaves_a_way() {
                     world.await_commits(before + 20, TAKE_OVER);
                 }
                 let (took, commits) = (begun.elapsed(), world.acknowledged() - before);
-                drop(faults);
+                trouble.end(servers);
                 let longest = world.longest_gap.swap(0, Ordering::Relaxed);
                 println!(
                     "round {round}, {fault:?} while {} led: {commits} commits in {:.1} s, \
@@ -115,5 +116,4 @@ fn in_hub(hub: &str) {
     println!("{counts:?}, {found:?}");
     // A test that meets no conflict and no trouble tests nothing.
     assert!(counts.acknowledged > 200 && counts.refused > 0 && found.wr > 100, "{counts:?}");
-    drop(servers);
 }

@@ -1,6 +1,6 @@
 //! A member's record, as it stands in the store.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,12 @@ pub struct Member {
     /// Last commit that each of its copies has on disk for good, by folder.
     #[serde(default)]
     pub kept: BTreeMap<String, u64>,
+    /// Most bytes of a log that it leads (`cluster.log_bytes`); none of an older program.
+    #[serde(default)]
+    pub log_bytes_max: Option<u64>,
+    /// Databases that it leads and takes no commits of, since their logs are full, by folder.
+    #[serde(default)]
+    pub full: BTreeSet<String>,
     /// True of a record that stands for nobody any more: an operator has removed the member.
     #[serde(default)]
     pub removed: bool,
@@ -59,6 +65,8 @@ impl Member {
             left: false,
             positions: BTreeMap::new(),
             kept: BTreeMap::new(),
+            log_bytes_max: None,
+            full: BTreeSet::new(),
             removed: false,
             troubles: Vec::new(),
         }
@@ -80,10 +88,23 @@ fn records_are_read_as_they_are_written() {
     let mut member = Member::new("a", 7, "127.0.0.1:7687");
     member.positions.insert("telar-0".into(), 12);
     member.http = Some("127.0.0.1:7474".into());
+    member.log_bytes_max = Some(1 << 30);
+    member.full.insert("telar-0".into());
     assert_eq!(Member::decode(&member.encode().unwrap()), Some(member.clone()));
     member.format = FORMAT + 1;
     assert_eq!(Member::decode(&member.encode().unwrap()), None);
     for bad in [&b""[..], b"{}", b"[]", b"\xff"] {
         assert_eq!(Member::decode(bad), None);
     }
+}
+
+#[test]
+fn records_of_the_first_program_are_read() {
+    let old = br#"{"format":1,"node":"a","holder":7,"beat":3,"bolt":"127.0.0.1:7687","http":null,
+        "votes":true,"version":"0.1.0","left":false,"positions":{"telar-0":12},"troubles":[]}"#;
+    let mut member = Member::new("a", 7, "127.0.0.1:7687");
+    member.beat = 3;
+    "0.1.0".clone_into(&mut member.version);
+    member.positions.insert("telar-0".into(), 12);
+    assert_eq!(Member::decode(old), Some(member));
 }

@@ -33,6 +33,8 @@ mod latest;
 mod leader;
 mod node;
 #[cfg(test)]
+mod seeds;
+#[cfg(test)]
 mod simulation;
 mod time;
 

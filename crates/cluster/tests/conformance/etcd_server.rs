@@ -182,6 +182,20 @@ fn a_dead_endpoint_is_passed_over() {
     assert!(Stores::open(&url).unwrap().images.is_none());
 }
 
+/// The version is the program's own word for it; nothing else is wrong with a new etcd.
+#[test]
+fn an_etcd_that_is_older_than_advised_is_named() {
+    let Some(server) = Server::new(false) else { return };
+    let said = Command::new(program().unwrap()).arg("--version").output().unwrap();
+    let said = String::from_utf8(said.stdout).unwrap();
+    let version = said.lines().find_map(|line| line.strip_prefix("etcd Version: ")).unwrap();
+    let concerns = server.open().log.concerns().unwrap();
+    match ["3.4.", "3.5."].iter().any(|old| version.starts_with(old)) {
+        true => assert!(concerns.len() == 1 && concerns[0].contains(version), "{concerns:?}"),
+        false => assert!(concerns.is_empty(), "{version}: {concerns:?}"),
+    }
+}
+
 #[test]
 fn an_etcd_that_is_not_there_is_unavailable() {
     let url = format!("etcd://127.0.0.1:{0},127.0.0.1:{1}", free_port(), free_port());

@@ -39,8 +39,8 @@
 //!
 //! # What it does not do
 //!
-//! It moves no data: following, bootstrap and trimming are the replica's (not built yet). There is
-//! one slot under way at a time.
+//! It moves no data: following is the replica's business, images and trimming are the server's.
+//! There is one slot under way at a time.
 
 mod event;
 mod fault;

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! All of it is one thread: a commit that waits for its slot lets the other nodes act meanwhile, so
-//! a leader can be deposed in the middle of a group. A seed gives the same history again.
+//! a leader can be deposed in the middle of a group. A seed gives the same history again
+//! (docs/decisions/0106).
 
 pub(in crate::replica) mod clock;
 mod history;
@@ -17,6 +18,7 @@ mod store;
 mod upkeep;
 mod world;
 
+use super::seeds::{run_each, seeds};
 use history::History;
 use world::World;
 
@@ -33,8 +35,9 @@ pub(in crate::replica) enum Fault {
     TrimsEarly,
 }
 
-/// Seeds that run in every test.
-const SEEDS: u64 = 100;
+/// Seeds in every run of the tests, and in long ones.
+const SEEDS: u64 = 200;
+const SEEDS_LONG: u64 = 5000;
 
 fn run(seed: u64, fault: Option<Fault>) -> Result<History, String> {
     World::run(seed, fault)
@@ -42,22 +45,15 @@ fn run(seed: u64, fault: Option<Fault>) -> Result<History, String> {
 
 #[test]
 fn replicas_agree_whatever_happens() {
-    let seeds = match std::env::var_os("TELAR_LONG") {
-        Some(_) => 5000,
-        None => SEEDS,
-    };
-    let first = std::env::var("TELAR_SEED").ok().and_then(|seed| seed.parse().ok());
-    let seeds = first.map_or(0..seeds, |seed: u64| seed..seed + 1);
+    let seeds = seeds(SEEDS, SEEDS_LONG);
+    let count = seeds.end - seeds.start;
     let mut total = History::default();
-    for seed in seeds.clone() {
-        match run(seed, None) {
-            Ok(history) => total.add(&history),
-            Err(why) => panic!("TELAR_SEED={seed}: {why}"),
-        }
+    for history in run_each(seeds, |seed| run(seed, None)) {
+        total.add(&history);
     }
-    if seeds.end - seeds.start >= SEEDS {
+    println!("{count} seeds: {total:?}");
+    if count >= SEEDS {
         // All of it happened.
-        let count = seeds.end - seeds.start;
         assert!(total.acknowledged > 20 * count, "{total:?}");
         assert!(total.takeovers > count, "{total:?}");
         assert!(total.refused > count / 4, "{total:?}");

@@ -103,6 +103,7 @@ fn numbers_of(snapshot: &Snapshot<'_>, engine: &Engine) -> Numbers {
 
 impl World {
     pub(super) fn run(seed: u64, fault: Option<Fault>) -> Result<History, String> {
+        // A replica reads log and lease when it is time to: it has no watch that could be stale.
         let faults =
             Faults { lost_request: 25, lost_answer: 25, late: 40, failed_read: 30, stale: 0 };
         let mut world = Self {

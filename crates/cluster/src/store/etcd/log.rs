@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Etcd;
 use super::gateway::{ANSWER_TIMEOUT, Failure};
+use super::status::Status;
 use super::wire::{self, Done, KeyValue, Transaction, after, encode, range};
 use crate::store::error::check_size;
 use crate::store::log::shows;
@@ -377,6 +378,11 @@ impl Log for Etcd {
         let key = Keys::new(self, stream).part(part);
         let delete = json!({ "key": encode(key.as_bytes()) });
         self.gateway.ask::<Done>("/v3/kv/deleterange", &delete).map(drop)
+    }
+
+    fn concerns(&self) -> Result<Vec<String>, StoreError> {
+        let status: Status = self.gateway.ask("/v3/maintenance/status", &json!({}))?;
+        Ok(status.concerns())
     }
 }
 

@@ -13,10 +13,13 @@
 //! first* is a comparison that etcd makes itself.
 //!
 //! There are no images: etcd is made for small values. Users of etcd are not built yet.
+//! [`Log::concerns`](super::Log::concerns) says if its version is older than advised, or its quota
+//! nearly used.
 
 mod coordination;
 mod gateway;
 mod log;
+mod status;
 mod wire;
 
 use std::sync::Arc;

@@ -7,6 +7,7 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use telar_cluster::members::SeenMember;
 use telar_cluster::store::without_password;
+use telar_cluster::upkeep::Limits;
 use telar_server::dbms::{DatabaseReport, Report};
 
 use crate::ui::{Screen, number};
@@ -124,6 +125,7 @@ fn advice(report: &Report) -> Vec<String> {
                 _ => format!("{name} has no leader at the moment; within seconds it should"),
             });
         }
+        lines.extend(on_room(report, database));
     }
     match there {
         0 | 2.. => {}
@@ -135,4 +137,108 @@ fn advice(report: &Report) -> Vec<String> {
         lines.push("nothing to do".to_owned());
     }
     lines
+}
+
+/// Advice on a log that is full, as the node that leads it says, or soon will be, by its limit.
+fn on_room(report: &Report, database: &DatabaseReport) -> Option<String> {
+    let (name, bytes) = (&database.name, database.bytes);
+    let member = &leader(report, database)?.member;
+    let limits = Limits { bytes_max: member.log_bytes_max?, ..Limits::default() };
+    // A log of etcd is measured now and then: the leader may not know yet that it is full.
+    let state = match (member.full.contains(&database.folder), limits.is_nearly_full(bytes)) {
+        (true, _) => format!("{name} takes no commits: its log is full"),
+        (false, true) => format!("{name} may soon take no commits: its log is nearly full"),
+        (false, false) => return None,
+    };
+    let (bytes, most) = (number::bytes(bytes), number::bytes(limits.bytes_max));
+    let image = match report.keeps_images {
+        true => {
+            format!(", or read in the messages of {} why no image takes their place", member.node)
+        }
+        false => String::new(),
+    };
+    Some(format!(
+        "{state} ({bytes} of {most}), since too few nodes have on disk what is in it \
+         (cluster.copies): start those that are missing{image}, or raise cluster.log_bytes and \
+         restart one node after the other"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use telar_cluster::members::{LIVE_FOR, Member};
+
+    use super::*;
+
+    fn member(node: &str) -> SeenMember {
+        let mut member = Member::new(node, 1, "127.0.0.1:7687");
+        member.log_bytes_max = Some(1000);
+        SeenMember { member, silent_for: Duration::ZERO }
+    }
+
+    /// Two nodes that are there; `a` leads a database whose log has so many bytes.
+    fn report(bytes: u64) -> Report {
+        let database = DatabaseReport {
+            name: "telar".into(),
+            folder: "telar-0".into(),
+            leader: Some("a".into()),
+            epoch: 1,
+            oldest: 1,
+            bytes,
+            image: None,
+            positions: BTreeMap::new(),
+        };
+        Report {
+            members: vec![member("a"), member("b")],
+            databases: vec![database],
+            concerns: Vec::new(),
+            keeps_images: false,
+        }
+    }
+
+    #[test]
+    fn a_log_that_is_full_is_told_and_what_to_do() {
+        assert_eq!(advice(&report(899)), ["nothing to do"]);
+        let nearly = advice(&report(900));
+        assert!(
+            nearly.len() == 1 && nearly[0].contains("nearly full (900 B of 1000 B)"),
+            "{nearly:?}"
+        );
+        let mut report = report(1000);
+        let unnoticed = advice(&report);
+        assert!(unnoticed.len() == 1 && unnoticed[0].contains("nearly full"), "{unnoticed:?}");
+        report.members[0].member.full.insert("telar-0".into());
+        let full = advice(&report);
+        assert!(full.len() == 1 && full[0].contains("telar takes no commits"), "{full:?}");
+        for what in ["cluster.copies", "start those", "cluster.log_bytes"] {
+            assert!(full[0].contains(what), "{what}: {full:?}");
+        }
+        assert!(!full[0].contains("image"), "{full:?}");
+        report.keeps_images = true;
+        let images = advice(&report);
+        assert!(images[0].contains("messages of a why no image"), "{images:?}");
+    }
+
+    #[test]
+    fn a_full_log_is_told_by_what_its_leader_says_alone() {
+        let mut old = report(1000);
+        old.members[0].member.log_bytes_max = None;
+        assert_eq!(advice(&old), ["nothing to do"], "an older program says no limit");
+        let mut other = report(0);
+        other.members[1].member.full.insert("telar-0".into());
+        other.members[0].member.full.insert("shop-1".into());
+        assert_eq!(advice(&other), ["nothing to do"]);
+        let mut gone = report(1000);
+        gone.members[0].member.full.insert("telar-0".into());
+        gone.members[0].silent_for = LIVE_FOR;
+        let gone = advice(&gone);
+        assert!(
+            gone.iter().any(|line| line.starts_with("a (127.0.0.1:7687) is silent")),
+            "{gone:?}"
+        );
+        assert!(!gone.iter().any(|line| line.contains("full")), "{gone:?}");
+    }
 }

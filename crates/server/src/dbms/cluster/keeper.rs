@@ -400,8 +400,9 @@ fn end_deposed(before: Live) {
 }
 
 impl Cluster {
-    /// Adds to a member what its copies say.
+    /// Adds to a member what its settings and copies say.
     fn describe(&self, member: &mut Member) {
+        member.log_bytes_max = Some(self.settings.limits.bytes_max);
         for (folder, copy) in self.copies.lock().iter() {
             let replica = &copy.replica;
             if let Some(position) = replica.position() {
@@ -409,6 +410,9 @@ impl Cluster {
             }
             if let Some(kept) = replica.kept() {
                 member.kept.insert(folder.clone(), kept.get());
+            }
+            if copy.log.is_full() {
+                member.full.insert(folder.clone());
             }
             if let Some(why) = replica.stopped() {
                 member.troubles.push(format!("{folder}: {why}"));

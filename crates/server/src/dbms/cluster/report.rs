@@ -21,6 +21,8 @@ pub struct Report {
     pub databases: Vec<DatabaseReport>,
     /// Sentences on how the store is set up.
     pub concerns: Vec<String>,
+    /// True if the store can keep images.
+    pub keeps_images: bool,
 }
 
 /// A database of a cluster.
@@ -79,7 +81,7 @@ impl Report {
             databases.push(Self::database(&stores, &keys, &members, name, &folder).map_err(wrong)?);
         }
         let concerns = stores.log.concerns().map_err(wrong)?;
-        Ok(Self { members, databases, concerns })
+        Ok(Self { members, databases, concerns, keeps_images: stores.images.is_some() })
     }
 
     fn database(

@@ -8,6 +8,7 @@ use telar_cluster::upkeep::Limits;
 
 use super::cluster::{Place, by_leader, refusal};
 use super::*;
+use crate::dbms::Report;
 use crate::metrics::Metrics;
 use crate::{bolt, http, server};
 
@@ -158,6 +159,13 @@ fn a_log_that_is_full_takes_no_commits_until_enough_have_it() {
     assert_eq!(failure.code, UNAVAILABLE);
     assert_eq!(refusal(attempt(&admin(&a), "CREATE (:Thing)")).0, UNAVAILABLE);
     things(&a, &["loom"]);
+    // Who looks from outside is told by the node's record.
+    let report = eventually("a report of it", || {
+        let report = Report::read(&place.store(), "test").unwrap();
+        report.members[0].member.full.contains("telar-0").then_some(report)
+    });
+    assert_eq!(report.members[0].member.log_bytes_max, Some(limits.bytes_max));
+    assert!(report.databases[0].bytes >= limits.bytes_max, "{report:?}");
     // Two copies and an image.
     let b = joined(&place, "b", 2, limits);
     things(&b, &["loom"]);

@@ -7,15 +7,14 @@
 //! ```
 //!
 //! Everything happens at a place in one queue; what happens is written into a [`History`], which
-//! the checker reads. The same seed gives the same history.
+//! the checker reads. The same seed gives the same history (docs/decisions/0106).
 
 mod checker;
 mod node;
 mod world;
 
-use std::thread;
-
 use super::fault::Fault;
+use crate::replica::seeds::{run_each, seeds};
 use checker::{History, Kind};
 use world::World;
 
@@ -23,15 +22,11 @@ use world::World;
 const SEEDS: u64 = 200;
 const SEEDS_LONG: u64 = 20_000;
 
-fn is_long() -> bool {
-    std::env::var_os("TELAR_LONG").is_some_and(|value| value == "1")
-}
-
 fn run(seed: u64, fault: Option<Fault>) -> History {
     World::new(seed, fault).run()
 }
 
-/// Events of a number of runs.
+/// Events of a run, or of several.
 #[derive(Debug, Default)]
 struct Sums {
     acknowledged: usize,
@@ -40,34 +35,41 @@ struct Sums {
     resolved: usize,
 }
 
-fn check_seeds(seeds: impl Iterator<Item = u64>) -> Sums {
-    let mut sums = Sums::default();
-    for seed in seeds {
-        let history = run(seed, None);
-        let found = history.check();
-        assert!(found.is_empty(), "seed {seed}: {found:#?}");
-        sums.acknowledged += history.acknowledged();
-        sums.reads += history.reads.len();
-        sums.epochs += history.epochs();
-        sums.resolved += history.resolved;
+impl Sums {
+    fn add(&mut self, other: &Self) {
+        self.acknowledged += other.acknowledged;
+        self.reads += other.reads;
+        self.epochs += other.epochs;
+        self.resolved += other.resolved;
     }
-    sums
+}
+
+fn check(seed: u64) -> Result<Sums, String> {
+    let history = run(seed, None);
+    let found = history.check();
+    if !found.is_empty() {
+        return Err(format!("{found:#?}"));
+    }
+    Ok(Sums {
+        acknowledged: history.acknowledged(),
+        reads: history.reads.len(),
+        epochs: history.epochs(),
+        resolved: history.resolved,
+    })
 }
 
 #[test]
 fn histories_are_clean() {
-    let seeds = if is_long() { SEEDS_LONG } else { SEEDS };
-    let halves = thread::scope(|scope| {
-        let halves = [0, 1].map(|first| {
-            let seeds = (first..seeds).step_by(2);
-            scope.spawn(move || check_seeds(seeds))
-        });
-        halves.map(|half| half.join().unwrap())
-    });
-    println!("{seeds} seeds: {halves:?}");
-    // It did happen: take-overs, unknown outcomes, and work between them.
-    let least = usize::try_from(seeds / 2).unwrap();
-    for sums in halves {
+    let seeds = seeds(SEEDS, SEEDS_LONG);
+    let count = seeds.end - seeds.start;
+    let mut sums = Sums::default();
+    for one in run_each(seeds, check) {
+        sums.add(&one);
+    }
+    println!("{count} seeds: {sums:?}");
+    if count >= SEEDS {
+        // It did happen: take-overs, unknown outcomes, and work between them.
+        let least = usize::try_from(count).unwrap();
         assert!(sums.epochs > 2 * least && sums.resolved > least, "{sums:?}");
         assert!(sums.acknowledged > 100 * least && sums.reads > 100 * least, "{sums:?}");
     }

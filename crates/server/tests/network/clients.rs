@@ -1,6 +1,5 @@
 //! Clients that commit and read at all nodes, and record what they see.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
@@ -9,7 +8,8 @@ use std::time::{Duration, Instant};
 use telar_db::{Isolation, Value, ValueMap};
 use telar_server::bolt::client::{Address, Client, Error, Login};
 
-use crate::history::{Op, Set, Txn};
+use crate::history::{Op, Set};
+use crate::outcomes::{Outcome, Recorded};
 
 /// Nodes of the graph with lists.
 const KEYS: u64 = 5;
@@ -20,31 +20,6 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// Longest wait for a leader.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What became of a transaction, as far as its client knows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Acknowledged,
-    /// Nothing of it may be seen.
-    Refused,
-    Unknown,
-}
-
-/// A transaction, with its outcome.
-#[derive(Debug)]
-pub(crate) struct Recorded {
-    txn: Txn,
-    outcome: Outcome,
-}
-
-/// Numbers of transactions by outcome.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) acknowledged: usize,
-    pub(crate) refused: usize,
-    unknown_made: usize,
-    unknown_not_made: usize,
-}
 
 /// Shared state of the clients.
 #[derive(Debug)]
@@ -182,10 +157,7 @@ impl World {
     }
 
     fn recorded(&self, thread: usize, begin: u64, ops: Vec<Op>, outcome: Outcome) -> Recorded {
-        let end = self.tick();
-        let commit_ts = (outcome == Outcome::Acknowledged).then_some(end);
-        let txn = Txn { thread, read_ts: begin, commit_ts, begin, end, counts: (0, 0), ops };
-        Recorded { txn, outcome }
+        Recorded::new(thread, (begin, self.tick()), ops, outcome)
     }
 
     /// Runs transactions until it is told to end. Every other client runs them at the node that
@@ -298,46 +270,4 @@ fn transaction(
         Err(error) if is_refused(&error) => Outcome::Refused,
         Err(_) => Outcome::Unknown,
     }
-}
-
-/// Decides by the last reads on the transactions whose outcome is not known: one of which something
-/// is there was committed, after everything that began before its end was known. Whether all of it
-/// is there is the checker's business.
-pub(crate) fn resolved(history: &mut [Recorded]) -> Counts {
-    let last = history.last().expect("INVARIANT: the last reads are in it");
-    let mut lists: HashSet<i64> = HashSet::new();
-    let mut marked: HashSet<u64> = HashSet::new();
-    for op in &last.txn.ops {
-        match op {
-            Op::ReadList { ids, .. } => lists.extend(ids),
-            Op::ReadSet { members, .. } => marked.extend(members),
-            _ => {}
-        }
-    }
-    let mut counts = Counts::default();
-    for Recorded { txn, outcome } in history {
-        match outcome {
-            Outcome::Acknowledged => counts.acknowledged += 1,
-            Outcome::Refused => counts.refused += 1,
-            Outcome::Unknown => {
-                let made = txn.ops.iter().any(|op| match op {
-                    Op::Append { id, .. } => lists.contains(id),
-                    Op::Insert { item, .. } => marked.contains(item),
-                    _ => false,
-                });
-                txn.commit_ts = made.then_some(txn.end);
-                txn.end = u64::MAX;
-                match made {
-                    true => counts.unknown_made += 1,
-                    false => counts.unknown_not_made += 1,
-                }
-            }
-        }
-    }
-    counts
-}
-
-/// The transactions, as the checker takes them.
-pub(crate) fn txns(history: &[Recorded]) -> Vec<Txn> {
-    history.iter().map(|recorded| recorded.txn.clone()).collect()
 }

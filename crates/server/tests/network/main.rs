@@ -30,6 +30,9 @@ mod graph;
 #[allow(unreachable_pub, dead_code, reason = "it is public where the file lives")]
 mod history;
 mod hosts;
+#[path = "../../../../tests/src/outcomes.rs"]
+#[allow(unreachable_pub, dead_code, reason = "it is public where the file lives")]
+mod outcomes;
 #[path = "../../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
@@ -46,9 +49,10 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clients::{World, resolved};
+use clients::World;
 use faults::FAULTS;
 use hosts::{HUB_VARIABLE, Hosts, NODES, Servers, missing};
+use outcomes::{resolved, txns};
 
 /// Longest wait for commits, while one node cannot reach the store and once the network is whole:
 /// another node has to take over; machines may be busy.
@@ -111,7 +115,7 @@ fn in_hub(hub: &str) {
     });
     history.push(world.last_reads());
     let counts = resolved(&mut history);
-    let found = graph::check(&clients::txns(&history), graph::Level::Snapshot)
+    let found = graph::check(&txns(&history), graph::Level::Snapshot)
         .unwrap_or_else(|e| panic!("{:?}: {}", e.kind, e.text));
     println!("{counts:?}, {found:?}");
     // A test that meets no conflict and no trouble tests nothing.

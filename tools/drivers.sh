@@ -313,10 +313,11 @@ load() {
     "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-20}" --kills 2
 }
 
-# Three servers over one store: routes, bookmarks, users, and leaders that are killed under load.
+# Three servers over one store: routes, bookmarks, users, and leaders that are killed, and stopped, under load.
 cluster() {
     fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
-    "$installed/python/bin/python" drivers/python/cluster.py "$telar" "$scratch/cluster" "${DRIVERS_CLUSTER_KILLS:-3}"
+    "$installed/python/bin/python" drivers/python/cluster.py "$telar" "$scratch/cluster" "${DRIVERS_CLUSTER_KILLS:-3}" \
+        --freeze "${DRIVERS_CLUSTER_FREEZE:-5}"
 }
 
 # What those send who want the server to end, or all of its memory. Whatever the build: sizes and times

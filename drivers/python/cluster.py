@@ -1,21 +1,26 @@
 """A cluster of three servers under the official driver: routes, bookmarks, commands, failover.
 
-    cluster.py TELAR FOLDER [KILLS] [--strict] [--store URL] [--disturb CMD]
+    cluster.py TELAR FOLDER [KILLS] [--freeze SECONDS] [--freezes TIMES] [--strict] [--store URL] [--disturb CMD]
 
 Starts three nodes over a store in FOLDER, or over the empty one at URL. One writer, by managed transactions over
-neo4j://, counts and adds nodes, each with an id (telar_once) by which it is sent again when its outcome is not known,
-while a reader follows it with bookmarks; the node that leads is killed with SIGKILL, KILLS times (3), and started
-again. CMD, which disturbs the store, such as a kill of its own leader, is run by the shell as often, under the same
-load. Then each node is handed the leadership by command, and each is restarted; a node hangs until the log goes on
-without it, and the disk of another is lost. In the end every node has every acknowledged commit once, and none that was
-refused. A leader that the machine lets wait for longer than its lease is replaced, too: each change of the leader that
-nobody asked for may break the transaction that is under way. With --strict writes have to be back in time, too: for a
-machine where nobody else is at work.
+neo4j://, counts and adds nodes, each with an id (telar_once) by which it is sent again when its outcome is not known.
+One reader follows it with bookmarks. Another reads at the leader, without bookmarks and in a new session each time: a
+read has to show at least the commits that were acknowledged before it began, and no fewer than an earlier one.
+
+The node that leads is killed with SIGKILL, KILLS times (3), and started again. Then its process is stopped with
+SIGSTOP for SECONDS (5), TIMES times (1), and goes on: another node leads meanwhile, and the one that was stopped shows
+nothing old to clients that are connected to it. CMD, which disturbs the store, such as a kill of its own leader, is run
+by the shell as often as a leader is killed, under the same load. Then each node is handed the leadership by command,
+and each is restarted; a node hangs until the log goes on without it, and the disk of another is lost. In the end every
+node has every acknowledged commit once, and none that was refused. A leader that the machine lets wait for longer than
+its lease is replaced, too: each change of the leader that nobody asked for may break the transaction that is under way.
+With --strict writes have to be back in time, too: for a machine where nobody else is at work.
 
 Prints one line per check, figures, and the sum; the exit code says whether all held.
 """
 
 import argparse
+import itertools
 import logging
 import os
 import shutil
@@ -40,6 +45,11 @@ UNAVAILABLE = "Neo.TransientError.General.DatabaseUnavailable"
 SECONDS_TO_WRITE_MAX = 8
 # For how long the log waits for a node that is silent.
 SECONDS_KEPT = 8
+# Clients that read at a node while it is stopped, and when it goes on.
+WITNESSES = 4
+# A read that changes nothing. It could, so a node that does not lead refuses it.
+STRICT_READ = """MATCH (e:Event) WITH count(e) AS n
+    FOREACH (_ IN CASE WHEN n < 0 THEN [1] ELSE [] END | CREATE (:Event)) RETURN n"""
 
 
 class Node:
@@ -221,32 +231,86 @@ def leaderships(node):
     return int(standing(node)["epoch"])
 
 
+def strict_read(driver):
+    """How many events the leader shows in a new session, which has no bookmarks that make it wait for anything."""
+    with driver.session(database="telar", default_access_mode=neo4j.WRITE_ACCESS) as session:
+        return session.run(STRICT_READ).single().value()
+
+
+class Record:
+    """What the clients of one load were told: acknowledged commits, and what strict reads have shown."""
+
+    def __init__(self, before):
+        """`before`: the number of events that are there already."""
+        self.before, self.shown = before, before
+        self.loads, self.numbers = [], itertools.count(1)
+        self.strict_reads, self.stale = 0, []
+        self.lock = threading.Lock()
+
+    def least(self):
+        """The fewest events that a strict read may show if it begins after this call."""
+        return max(self.shown, self.before + sum(len(load.acknowledged) for load in self.loads))
+
+    def read_strictly(self, driver):
+        """A strict read; returns how many of the events are missing that it has to show."""
+        least = self.least()
+        found = strict_read(driver)
+        with self.lock:
+            self.strict_reads += 1
+            self.shown = max(self.shown, found)
+            if found < least:
+                self.stale.append(f"{found} of {least}")
+        return max(0, least - found)
+
+    def acknowledged(self):
+        return {number for load in self.loads for number in load.acknowledged}
+
+    def unknown(self):
+        return {number for load in self.loads for number in load.unknown}
+
+
 class Load:
-    """A writer and a reader over neo4j://, until they are told to end; with `once`, a name for the ids of
-    its transactions, what is not known is sent again."""
+    """A writer and two readers over neo4j://, until they are told to end; with `once`, a name for the ids of
+    its transactions, what is not known is sent again. A load `beside` another one shares its record."""
 
-    def __init__(self, nodes, once=None):
-        def resolve(address):
-            """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
-            return [neo4j.Address.parse(node.bolt) for node in nodes] if address.host == "cluster" else [address]
-
-        self.driver = GraphDatabase.driver(
-            "neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve, max_transaction_retry_time=60)
-        self.once, self.resent = once, 0
-        self.node, self.first = nodes[0], leaderships(nodes[0])
+    def __init__(self, nodes, once=None, beside=None):
+        self.nodes, self.once, self.resent = nodes, once, 0
+        # The other load may wait for a node that accepts connections and never answers: this one gives up soon.
+        limits = {"connection_timeout": 3, "connection_acquisition_timeout": 5} if beside else {}
+        # Strict reads have routes of their own: they do not find a new leader for the other two.
+        self.driver, self.strict_driver = self.connect(**limits), self.connect(**limits)
+        self.record = beside.record if beside else Record(self.events_before())
+        self.first = leaderships(nodes[0])
         self.acknowledged, self.times, self.unknown, self.longest = [], [], [], 0.0
-        self.stale, self.pause, self.errors = 0, 0.0, []
+        self.stale, self.pause, self.strict_pause, self.errors = 0, 0.0, 0.0, []
+        self.record.loads.append(self)
         self.ended = threading.Event()
         self.bookmarks = None
         # What fails elsewhere ends the program, whatever they do.
-        self.threads = [threading.Thread(target=work, daemon=True) for work in (self.write, self.read)]
+        works = (self.write, self.read, self.read_strictly)
+        self.threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self.threads:
             thread.start()
 
+    def connect(self, **limits):
+        def resolve(address):
+            """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
+            return [neo4j.Address.parse(node.bolt) for node in self.nodes] if address.host == "cluster" else [address]
+
+        return GraphDatabase.driver("neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve,
+                                    max_transaction_retry_time=60, **limits)
+
+    def events_before(self):
+        def found():
+            try:
+                return [strict_read(self.strict_driver)]
+            except (DriverError, Neo4jError):
+                return None
+        return until("the first read", found)[0]
+
     def write(self):
-        number = 0
         while not self.ended.is_set():
-            number += 1
+            number = next(self.record.numbers)
 
             def work(transaction):
                 transaction.run("MERGE (c:Counter) SET c.n = coalesce(c.n, 0) + 1").consume()
@@ -287,20 +351,61 @@ class Load:
                 with self.driver.session(database="telar", bookmarks=bookmarks) as session:
                     query = "MATCH (e:Event) RETURN count(e)"
                     found = session.execute_read(lambda t: t.run(query).single().value())
-                # The bookmark is of the last acknowledged commit, or of a later one.
-                self.stale += found < known - 1
+                # The bookmark is of the last of these commits, or of a later one.
+                self.stale += known > 0 and found < self.record.before + known
             except (DriverError, Neo4jError) as error:
                 self.errors.append(repr(error))
             self.pause = max(self.pause, time.monotonic() - begun)
             time.sleep(0.01)
 
+    def read_strictly(self):
+        while not self.ended.is_set():
+            begun = time.monotonic()
+            while not self.ended.is_set():
+                try:
+                    self.record.read_strictly(self.strict_driver)
+                    break
+                except (DriverError, Neo4jError):
+                    # Nobody leads, or another node than before.
+                    time.sleep(0.05)
+            self.strict_pause = max(self.strict_pause, time.monotonic() - begun)
+            time.sleep(0.01)
+
     def end(self):
-        """Ends both; returns how often the leader has changed."""
+        """Ends all three; returns how often the leader has changed."""
         self.ended.set()
         for thread in self.threads:
             thread.join()
         self.driver.close()
-        return leaderships(self.node) - self.first
+        self.strict_driver.close()
+        return leaderships(self.nodes[0]) - self.first
+
+
+class Witness:
+    """A client of one node that reads strictly, over a connection that it has before the node is stopped."""
+
+    def __init__(self, node, record):
+        self.record, self.driver = record, node.driver()
+        self.driver.verify_connectivity()
+        self.refused, self.shown, self.stale = 0, 0, []
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self.read, daemon=True)
+
+    def read(self):
+        while not self.ended.is_set():
+            try:
+                missing = self.record.read_strictly(self.driver)
+                self.shown += 1
+                if missing:
+                    self.stale.append(missing)
+            except (DriverError, Neo4jError):
+                self.refused += 1
+            time.sleep(0.005)
+
+    def end(self):
+        self.ended.set()
+        self.thread.join()
+        self.driver.close()
 
 
 def failovers(nodes, kills, strict):
@@ -315,6 +420,39 @@ def failovers(nodes, kills, strict):
         until("the node is back", lambda: is_back(leader, nodes))
         return took
     under_load(nodes, "kills", kills, fault, strict)
+
+
+def frozen(nodes, seconds, times, strict):
+    """The leader's process is stopped for a while, and goes on as if it had not been."""
+    def fault(load):
+        leader = until("a leader", lambda: leader_of(nodes))
+        others = [node for node in nodes if node is not leader]
+        witnesses = [Witness(leader, load.record) for _ in range(WITNESSES)]
+        leader.process.send_signal(signal.SIGSTOP)
+        begun = time.monotonic()
+        until("another leader", lambda: leader_of(others))
+        # The load itself may have to wait: a driver puts no limit on the answer to what it has sent.
+        beside = Load(others, once=load.once, beside=load)
+        until("writes at another node", lambda: beside.acknowledged)
+        took = time.monotonic() - begun
+        check(f"another node takes writes while {leader.name} is stopped", True)
+        time.sleep(max(0.0, begun + seconds - time.monotonic()))
+        # What they ask first waits for the node to go on.
+        for witness in witnesses:
+            witness.thread.start()
+        leader.process.send_signal(signal.SIGCONT)
+        before, before_beside = len(load.acknowledged), len(beside.acknowledged)
+        until("more writes", lambda: len(load.acknowledged) > before + 10)
+        until("more writes beside", lambda: len(beside.acknowledged) > before_beside + 10)
+        until("the node is back", lambda: is_back(leader, nodes))
+        for client in [beside, *witnesses]:
+            client.end()
+        shown, refused = (sum(getattr(each, what) for each in witnesses) for what in ("shown", "refused"))
+        print(f"reads at {leader.name} when it went on: refused: {refused}, answered: {shown}", flush=True)
+        stale = [missing for witness in witnesses for missing in witness.stale]
+        check(f"{leader.name} shows nothing old when it goes on", shown + refused > 0 and not stale, stale)
+        return took
+    under_load(nodes, "freezes", times, fault, strict)
 
 
 def disturbed(nodes, command, times, strict):
@@ -341,21 +479,31 @@ def under_load(nodes, what, times, fault, strict):
     load = Load(nodes, once=what)
     until("the first commits", lambda: len(load.acknowledged) > 20)
     took = [fault(load) for _ in range(times)]
-    changes = load.end()
+    changes, record = load.end(), load.record
+    resent = sum(each.resent for each in record.loads)
     took.sort()
-    print(f"{what}: {times}, changes of the leader: {changes}, commits: {len(load.acknowledged)}, "
-          f"sent again: {load.resent}, seconds to the next commit: median {took[len(took) // 2]:.1f}, "
-          f"most {', '.join(f'{each:.1f}' for each in took[-5:])}; longest read {load.pause:.1f} s", flush=True)
+    print(f"{what}: {times}, changes of the leader: {changes}, commits: {len(record.acknowledged())}, "
+          f"sent again: {resent}, seconds to the next commit: median {took[len(took) // 2]:.1f}, "
+          f"most {', '.join(f'{each:.1f}' for each in took[-5:])}; longest read {load.pause:.1f} s, "
+          f"longest of {record.strict_reads} strict reads {load.strict_pause:.1f} s", flush=True)
     if strict:
         check("writes come back in time", took[-1] <= SECONDS_TO_WRITE_MAX, took)
-    check("a bookmark's reader sees what it names", load.stale == 0, load.stale)
-    check("each change of the leader breaks the transaction under way at most", load.resent <= changes, load.errors)
-    same_everywhere(nodes, load)
+    behind = sum(each.stale for each in record.loads)
+    check("a bookmark's reader sees what it names", behind == 0, behind)
+    strict_reads_hold(record)
+    errors = [error for each in record.loads for error in each.errors]
+    check("each change of the leader breaks the transaction under way at most", resent <= changes, errors)
+    same_everywhere(nodes, record)
     return changes
 
 
-def same_everywhere(nodes, load):
-    acknowledged, possible = set(load.acknowledged), set(load.acknowledged) | set(load.unknown)
+def strict_reads_hold(record):
+    check("no strict read is stale", record.strict_reads > 0 and not record.stale,
+          f"{len(record.stale)} of {record.strict_reads}: {', '.join(record.stale[:5])}")
+
+
+def same_everywhere(nodes, record):
+    acknowledged, possible = record.acknowledged(), record.acknowledged() | record.unknown()
     pictures = set()
     for node in nodes:
         def picture():
@@ -387,6 +535,7 @@ def handed_over(nodes):
     unasked = max(0, load.end() - len(nodes))
     print(f"restarts: {len(nodes)}, commits: {len(load.acknowledged)}, longest write {load.longest:.1f} s", flush=True)
     check("no transaction fails in a rolling restart", len(load.errors) <= unasked, load.errors)
+    strict_reads_hold(load.record)
 
 
 def handed_over_by_command(nodes):
@@ -405,6 +554,7 @@ def handed_over_by_command(nodes):
     unasked = max(0, load.end() - asked)
     print(f"transfers: {len(nodes)}, commits: {len(load.acknowledged)}, longest write {load.longest:.1f} s", flush=True)
     check("no transaction fails in a transfer", len(load.errors) <= unasked, load.errors)
+    strict_reads_hold(load.record)
 
 
 def log_begins(node):
@@ -452,6 +602,7 @@ def left_behind(nodes):
         until(f"all commits at {node.name}", lambda: events(node) == expected)
         check(f"{node.name} has every commit", True)
     check("no transaction fails meanwhile", len(load.errors) <= changes, load.errors)
+    strict_reads_hold(load.record)
 
 
 def main():
@@ -459,6 +610,8 @@ def main():
     parser.add_argument("telar", help="the binary")
     parser.add_argument("folder", type=Path, help="for nodes and their logs")
     parser.add_argument("kills", type=int, nargs="?", default=3, help="how often a leader is killed")
+    parser.add_argument("--freeze", metavar="SECONDS", type=float, default=5, help="how long a leader is stopped (5)")
+    parser.add_argument("--freezes", metavar="TIMES", type=int, default=1, help="how often (1)")
     parser.add_argument("--strict", action="store_true", help="writes must be back in time, too")
     parser.add_argument("--store", metavar="URL", help="an empty store (a folder in FOLDER)")
     parser.add_argument("--disturb", metavar="CMD", help="disturbs the store as often as a leader is killed")
@@ -476,6 +629,8 @@ def main():
         basics(nodes)
         commands(nodes)
         failovers(nodes, options.kills, options.strict)
+        if options.freezes:
+            frozen(nodes, options.freeze, options.freezes, options.strict)
         if options.disturb:
             disturbed(nodes, options.disturb, options.kills, options.strict)
         handed_over_by_command(nodes)

@@ -313,11 +313,19 @@ load() {
     "$installed/python/bin/python" drivers/load.py "$telar" --seconds "${DRIVERS_LOAD_SECONDS:-20}" --kills 2
 }
 
-# Three servers over one store: routes, bookmarks, users, and leaders that are killed, and stopped, under load.
+# Three servers over one store: routes, bookmarks, users, and leaders that are killed and stopped under load; and a look for
+# anomalies in what clients saw, by the program of `telar-tests` that is built beside the binary.
 cluster() {
     fetched python install_python python "${PYTHON_PACKAGES[@]}" || return 0
+    local checker
+    checker=$(dirname "$telar")/check-history
     "$installed/python/bin/python" drivers/python/cluster.py "$telar" "$scratch/cluster" "${DRIVERS_CLUSTER_KILLS:-3}" \
-        --freeze "${DRIVERS_CLUSTER_FREEZE:-5}"
+        --freeze "${DRIVERS_CLUSTER_FREEZE:-5}" --history "$scratch/history" || return 1
+    if [[ ! -x $checker ]]; then
+        printf 'skipped: anomalies: no %s (cargo build -p telar-tests --bins)\n' "$checker"
+        return 0
+    fi
+    "$checker" "$scratch/history" || return 1
 }
 
 # What those send who want the server to end, or all of its memory. Whatever the build: sizes and times

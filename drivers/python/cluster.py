@@ -1,6 +1,7 @@
 """A cluster of three servers under the official driver: routes, bookmarks, commands, failover.
 
     cluster.py TELAR FOLDER [KILLS] [--freeze SECONDS] [--freezes TIMES] [--strict] [--store URL] [--disturb CMD]
+               [--history FILE]
 
 Starts three nodes over a store in FOLDER, or over the empty one at URL. One writer, by managed transactions over
 neo4j://, counts and adds nodes, each with an id (telar_once) by which it is sent again when its outcome is not known.
@@ -10,7 +11,8 @@ read has to show at least the commits that were acknowledged before it began, an
 The node that leads is killed with SIGKILL, KILLS times (3), and started again. Then its process is stopped with
 SIGSTOP for SECONDS (5), TIMES times (1), and goes on: another node leads meanwhile, and the one that was stopped shows
 nothing old to clients that are connected to it. CMD, which disturbs the store, such as a kill of its own leader, is run
-by the shell as often as a leader is killed, under the same load. Then each node is handed the leadership by command,
+by the shell as often as a leader is killed, under the same load. With FILE other clients run transactions of several
+reads and writes meanwhile, and write what they saw into it, for a check of isolation (histories.py). Then each node is handed the leadership by command,
 and each is restarted; a node hangs until the log goes on without it, and the disk of another is lost. In the end every
 node has every acknowledged commit once, and none that was refused. A leader that the machine lets wait for longer than
 its lease is replaced, too: each change of the leader that nobody asked for may break the transaction that is under way.
@@ -35,6 +37,8 @@ from pathlib import Path
 import neo4j
 from neo4j import GraphDatabase, unit_of_work
 from neo4j.exceptions import DriverError, Neo4jError
+
+from histories import Histories
 
 PASSWORD = "correct horse"
 NODES = ("a", "b", "c")
@@ -158,6 +162,11 @@ def refusal(error):
     return None
 
 
+def nothing_was_made(error):
+    """True if a commit failed and the server says that nothing was committed: it does not lead, or another one won."""
+    return bool(refusal(error)) or str(getattr(error, "code", "")).startswith("Neo.TransientError.Transaction.")
+
+
 def basics(nodes):
     leader = until("a first leader", lambda: leader_of(nodes))
     follower = next(node for node in nodes if node is not leader)
@@ -237,6 +246,15 @@ def strict_read(driver):
         return session.run(STRICT_READ).single().value()
 
 
+def cluster_driver(nodes, **limits):
+    def resolve(address):
+        """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
+        return [neo4j.Address.parse(node.bolt) for node in nodes] if address.host == "cluster" else [address]
+
+    return GraphDatabase.driver("neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve,
+                                max_transaction_retry_time=60, **limits)
+
+
 class Record:
     """What the clients of one load were told: acknowledged commits, and what strict reads have shown."""
 
@@ -278,7 +296,7 @@ class Load:
         # The other load may wait for a node that accepts connections and never answers: this one gives up soon.
         limits = {"connection_timeout": 3, "connection_acquisition_timeout": 5} if beside else {}
         # Strict reads have routes of their own: they do not find a new leader for the other two.
-        self.driver, self.strict_driver = self.connect(**limits), self.connect(**limits)
+        self.driver, self.strict_driver = cluster_driver(nodes, **limits), cluster_driver(nodes, **limits)
         self.record = beside.record if beside else Record(self.events_before())
         self.first = leaderships(nodes[0])
         self.acknowledged, self.times, self.unknown, self.longest = [], [], [], 0.0
@@ -291,14 +309,6 @@ class Load:
         self.threads = [threading.Thread(target=work, daemon=True) for work in works]
         for thread in self.threads:
             thread.start()
-
-    def connect(self, **limits):
-        def resolve(address):
-            """All nodes for the cluster's name, as a name server would: without a database's name these are asked."""
-            return [neo4j.Address.parse(node.bolt) for node in self.nodes] if address.host == "cluster" else [address]
-
-        return GraphDatabase.driver("neo4j://cluster:7687", auth=("neo4j", PASSWORD), resolver=resolve,
-                                    max_transaction_retry_time=60, **limits)
 
     def events_before(self):
         def found():
@@ -614,6 +624,7 @@ def main():
     parser.add_argument("--freezes", metavar="TIMES", type=int, default=1, help="how often (1)")
     parser.add_argument("--strict", action="store_true", help="writes must be back in time, too")
     parser.add_argument("--store", metavar="URL", help="an empty store (a folder in FOLDER)")
+    parser.add_argument("--history", metavar="FILE", help="transactions beside the load, for check-history")
     parser.add_argument("--disturb", metavar="CMD", help="disturbs the store as often as a leader is killed")
     options = parser.parse_args()
     folder = options.folder
@@ -628,11 +639,16 @@ def main():
             nodes.append(Node(os.path.abspath(options.telar), folder, name, store))
         basics(nodes)
         commands(nodes)
+        histories = Histories(cluster_driver(nodes), nothing_was_made) if options.history else None
         failovers(nodes, options.kills, options.strict)
         if options.freezes:
             frozen(nodes, options.freeze, options.freezes, options.strict)
         if options.disturb:
             disturbed(nodes, options.disturb, options.kills, options.strict)
+        if histories:
+            outcomes = histories.end(options.history)
+            print(f"transactions of the history: {outcomes}", flush=True)
+            check("the history has something to tell", outcomes["acknowledged"] > 100, outcomes)
         handed_over_by_command(nodes)
         handed_over(nodes)
         left_behind(nodes)

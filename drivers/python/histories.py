@@ -15,13 +15,14 @@ from neo4j.exceptions import DriverError, Neo4jError
 
 KEYS = 5
 CLIENTS = 4
-# Some thousand transactions are checked at once.
-PAUSE = 0.01
+# Seconds between two transactions of a client, of so many and of later ones: lists are read as a whole, and a history of
+# some thousand is checked at once.
+PAUSE, RECORDS, PAUSE_LATER = 0.01, 5000, 1
 SECONDS_TO_READ_MAX = 60
 
 
 class Histories:
-    """The clients of a driver, at work; `is_refused` says of an error of a commit that nothing was made."""
+    """The clients of a driver, which it closes in the end; `is_refused` says of an error of a commit that nothing was made."""
 
     def __init__(self, driver, is_refused):
         self.driver, self.is_refused = driver, is_refused
@@ -60,7 +61,7 @@ class Histories:
         while not self.ended.is_set():
             begin, ops = next(self.ticks), []
             self.record(thread, begin, self.transaction(choice, ops), ops)
-            time.sleep(PAUSE)
+            self.ended.wait(PAUSE if len(self.records) < RECORDS else PAUSE_LATER)
 
     def transaction(self, choice, ops):
         """Runs one, with what it does in `ops`; returns what its client was told."""
@@ -72,10 +73,7 @@ class Histories:
                 outcome = "unknown"
                 transaction.commit()
                 return "acknowledged"
-        except Neo4jError as error:
-            return "refused" if self.is_refused(error) else outcome
-        except DriverError as error:
-            # What says that a node does not lead is wrapped: the driver forgets that node.
+        except (DriverError, Neo4jError) as error:
             return "refused" if self.is_refused(error) else outcome
 
     def step(self, transaction, choice, writes, ops):
@@ -103,6 +101,7 @@ class Histories:
         begin = next(self.ticks)
         ops = self.anywhere(lambda t: [read(t, key) for key in range(KEYS)] + [marked(t)])
         self.record(CLIENTS, begin, "acknowledged", ops)
+        self.driver.close()
         with open(file, "w", encoding="utf-8") as out:
             out.writelines(json.dumps(record) + "\n" for record in self.records)
         outcomes = [record["outcome"] for record in self.records]

@@ -1,7 +1,8 @@
 //! Names of a cluster's streams and keys in its store.
 //!
 //! ```text
-//! NAME/identity            who it is: read before anything else
+//! NAME/identity            who it is: read before anything else; where the log has a store of its
+//!                          own, there is one in each
 //! NAME/system              users, grants, databases
 //! NAME/members/NODE        a process: where it is, how far its copies are
 //! NAME/databases/FOLDER    stream and lease of a database

@@ -1,4 +1,5 @@
-//! `telar cluster transfer` as operators meet it: processes over a folder.
+//! `telar cluster` as operators meet it: processes over a folder. Here `transfer`, and what tools
+//! say at a node that follows; `commands`: the other commands, `dev`: nodes by one command.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::{BufRead, BufReader};
@@ -6,7 +7,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "cluster/commands.rs"]
+mod commands;
 mod common;
+#[path = "cluster/dev.rs"]
+mod dev;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
@@ -33,10 +38,15 @@ impl Node {
     fn start(folder: &Path, name: &'static str, role: &str) -> Self {
         let store = format!("dir:{}", folder.join("store").display());
         let role = format!("cluster.role={role}");
+        Self::with(folder, name, &["--cluster", &store, "--set", &role])
+    }
+
+    /// A node of the stores that these flags name.
+    fn with(folder: &Path, name: &'static str, flags: &[&str]) -> Self {
         let mut command = telar();
         command.arg("serve").arg(folder.join(name)).args(["--bolt", "127.0.0.1:0"]);
         command.args(["--http", "127.0.0.1:0", "--set", "mcp.allow_writes=true"]);
-        command.args(["--no-auth", "--cluster", &store, "--node", name, "--set", &role]);
+        command.args(["--no-auth", "--node", name]).args(flags);
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
@@ -49,14 +59,19 @@ impl Node {
     }
 
     fn run(&self, database: &str, statement: &str) -> String {
-        let arguments = ["shell", &self.bolt, "--database", database, "-c", statement];
-        said(&telar().args(arguments).output().unwrap())
+        run(&self.bolt, database, statement)
     }
 
     fn signal(&self, signal: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
+}
+
+/// Everything that the shell says of a statement at a server.
+fn run(bolt: &str, database: &str, statement: &str) -> String {
+    let arguments = ["shell", bolt, "--database", database, "-c", statement];
+    said(&telar().args(arguments).output().unwrap())
 }
 
 #[track_caller]

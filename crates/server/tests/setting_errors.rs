@@ -334,6 +334,7 @@ fn at_start() -> Vec<(&'static str, String)> {
         ("follow.password", set("follow.user=ann")),
         ("follow.ca", follow("follow.ca=/dev/null/ca.pem")),
         ("cluster.store", node("dir:/dev/null/store", "a", "graph")),
+        ("cluster.coordination", set("cluster.coordination=dir:/srv/store")),
         ("cluster.node", node(&in_folder, "a/b", "graph")),
         ("cluster.name", node(&in_folder, "a", "graph/s")),
         ("cluster.ca", start(&[&[path.to_str().unwrap()], &with_ca[..]].concat())),

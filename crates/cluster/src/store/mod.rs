@@ -10,6 +10,8 @@
 //!   Appender, Reader (slots.rs)   groups of any size over a Log: bodies with checksums, parts
 //! ```
 //!
+//! The coordination may be of another store than log and images (`with_coordination_of`).
+//!
 //! The words:
 //!
 //! | word | meaning |
@@ -94,5 +96,12 @@ impl Stores {
                 Ok(Self { log, coordination, images: Some(postgres) })
             }
         }
+    }
+
+    /// Log and images of this store, with the coordination of another one. No order between the two
+    /// is relied on: a slot is written once, whoever holds the lease.
+    #[must_use]
+    pub fn with_coordination_of(self, other: Self) -> Self {
+        Self { coordination: other.coordination, ..self }
     }
 }

@@ -87,6 +87,9 @@ pub(crate) struct Options {
     /// Serve copies of the databases of a cluster, whose nodes share this store [cluster.store]
     #[arg(long, value_name = "URL", requires = "node", conflicts_with = "memory")]
     cluster: Option<String>,
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
     /// What this node is called in the cluster [cluster.node]
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
@@ -123,6 +126,7 @@ impl Options {
             ("--tls-key", "tls.key", path(&self.tls_key)),
             ("--tls-required", "tls.required", is(self.tls_required, "true")),
             ("--cluster", "cluster.store", self.cluster.clone()),
+            ("--coordination", "cluster.coordination", self.coordination.clone()),
             ("--node", "cluster.node", self.node.clone()),
             ("--follow", "follow.address", self.follow.as_ref().map(SourceUrl::to_string)),
             ("--grace", "shutdown.grace", self.grace.map(|s| s.to_string())),
@@ -184,6 +188,7 @@ fn cluster_settings(config: &Config) -> Option<ClusterSettings> {
     let (store, node) = config.cluster_store.as_ref().zip(config.cluster_node.as_ref())?;
     Some(ClusterSettings {
         store: store.0.clone(),
+        coordination: config.cluster_coordination.as_ref().map(|url| url.0.clone()),
         name: config.cluster_name.clone(),
         node: node.clone(),
         votes: config.cluster_role == NodeRole::Voter,

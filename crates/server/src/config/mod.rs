@@ -218,6 +218,9 @@ settings! {
     "cluster.store" cluster_store: Option<StoreUrl> = None,
         "Store that the nodes of a cluster share: dir:PATH, etcd://... or postgres://... Unset: the \
          server is no node of a cluster.";
+    "cluster.coordination" cluster_coordination: Option<StoreUrl> = None,
+        "Store of users, databases, members and leases, if cluster.store is to have log and images \
+         alone; the same on all nodes. Unset: cluster.store.";
     "cluster.name" cluster_name: String = "telar".to_owned(),
         "Name of the cluster: several may share a store.";
     "cluster.node" cluster_node: Option<String> = None,
@@ -340,6 +343,9 @@ impl Config {
         }
         if self.cluster_store.is_some() != self.cluster_node.is_some() {
             all.push("cluster.store and cluster.node need each other");
+        }
+        if self.cluster_coordination.is_some() && self.cluster_store.is_none() {
+            all.push("cluster.coordination (--coordination) needs cluster.store (--cluster)");
         }
         if self.cluster_store.is_some() && self.store_memory {
             all.push("a node of a cluster keeps its copies in a folder: name store.path");

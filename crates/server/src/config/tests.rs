@@ -92,10 +92,33 @@ fn what_belongs_together_is_set_together() {
         (vec![flag("store.memory", "true"), flag("store.path", "x")], "exclude each other"),
         (vec![flag("store.memory", "true"), flag("tls.key", "x")], "need each other"),
         (vec![flag("store.memory", "true"), flag("tls.required", "true")], "tls.required needs"),
+        (
+            vec![flag("store.path", "x"), flag("cluster.coordination", "dir:y")],
+            "needs cluster.store",
+        ),
     ] {
         let wrong = load(None, [].into_iter(), &flags).unwrap_err();
         assert!(wrong[0].message.contains(message), "{wrong:?}");
     }
+}
+
+#[test]
+fn a_cluster_may_have_two_stores() {
+    let text = "[store]\npath = \"x\"\n[cluster]\nstore = \"dir:log\"\nnode = \"a\"\n";
+    let file = Some((Path::new("telar.toml"), text));
+    let of = |url: &str| {
+        let set = [variable("TELAR_CLUSTER_COORDINATION", url)];
+        load(file, set.into_iter(), &[])
+    };
+    let loaded = of("postgres://u:secret@h/db").unwrap();
+    let url = loaded.config.cluster_coordination.as_ref().unwrap();
+    assert_eq!(url.0, "postgres://u:secret@h/db");
+    assert!(!format!("{:?} {:?}", loaded.config, loaded.shown()).contains("secret"));
+    let wrong = of("s3://bucket").unwrap_err();
+    assert_eq!(wrong[0].place, "TELAR_CLUSTER_COORDINATION");
+    assert!(wrong[0].message.starts_with("cluster.coordination: "), "{wrong:?}");
+    // Unset, as an empty text is.
+    assert_eq!(of("").unwrap().config.cluster_coordination, None);
 }
 
 /// Uncommented, the template is a file that says nothing new.

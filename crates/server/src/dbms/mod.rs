@@ -84,7 +84,8 @@ pub use client::{AccessMode, Client, Credentials, Done, Options, Peer, Work};
 pub(crate) use client::{BOOKMARK_LOOK_MAX, BOOKMARK_LOOK_MIN, BOOKMARK_WAIT, Owner};
 pub(crate) use cluster::ForNodes;
 pub use cluster::{
-    Begun, Chosen, ClusterSettings, DatabaseReport, Founding, Handover, Report, remove_member,
+    Begun, Chosen, ClusterSettings, DatabaseReport, Founding, Handover, Report, StoreUrls,
+    remove_member,
 };
 pub use database::Database;
 pub use failure::Failure;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::ui::Screen;
 
@@ -101,6 +101,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         .with_context(|| format!("cannot make {}", options.folder.display()))?;
     let screen = Arc::new(Screen::new());
     let signals = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Before the first node starts, so that no signal ends this process alone.
+    let mut told = signals.block_on(async { Told::new() })?;
     let mut nodes = Vec::new();
     for number in 0..options.nodes {
         match Node::start(options, number, &screen) {
@@ -116,7 +118,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         "Drivers: neo4j://{first}; state: telar cluster status dir:{}; Ctrl-C ends all nodes",
         options.folder.join("store").display()
     ))?;
-    let all_ended = signals.block_on(until_told(&mut nodes, &screen))?;
+    let all_ended = signals.block_on(until_told(&mut told, &mut nodes, &screen))?;
     nodes.iter_mut().for_each(Node::end);
     if all_ended {
         bail!("all nodes have ended");
@@ -124,14 +126,29 @@ pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The signals that end all nodes.
+struct Told {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Told {
+    fn new() -> std::io::Result<Self> {
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        Ok(Self { interrupt: signal(interrupt)?, terminate: signal(terminate)? })
+    }
+}
+
 /// Waits for a signal, or until no node is left: then true.
-async fn until_told(nodes: &mut Vec<Node>, screen: &Screen) -> anyhow::Result<bool> {
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
+async fn until_told(
+    told: &mut Told,
+    nodes: &mut Vec<Node>,
+    screen: &Screen,
+) -> anyhow::Result<bool> {
     loop {
         tokio::select! {
-            _ = interrupt.recv() => return Ok(false),
-            _ = terminate.recv() => return Ok(false),
+            _ = told.interrupt.recv() => return Ok(false),
+            _ = told.terminate.recv() => return Ok(false),
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
         for node in nodes.iter_mut() {

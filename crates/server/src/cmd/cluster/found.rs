@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use telar_server::dbms::{Begun, Founding, remove_member};
+use telar_server::dbms::{Begun, Founding, StoreUrls, remove_member};
 
 use crate::ui::Screen;
 
@@ -28,6 +28,9 @@ pub(crate) struct Init {
     /// continue it
     #[arg(long, required = true, value_name = "FOLDER")]
     from: Vec<PathBuf>,
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
     /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
@@ -53,6 +56,9 @@ pub(crate) struct Recover {
     /// A database that the node has no copy of, and that is given up
     #[arg(long, value_name = "DATABASE")]
     without: Vec<String>,
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
     /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
@@ -69,6 +75,9 @@ pub(crate) struct Remove {
     store: String,
     /// The name of the node [cluster.node]
     node: String,
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
     /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
@@ -76,7 +85,8 @@ pub(crate) struct Remove {
 
 /// Runs `telar cluster init`.
 pub(super) fn init(options: &Init) -> anyhow::Result<ExitCode> {
-    let founding = Founding::new(&options.store, &options.name, telar_db::Settings::default())?;
+    let urls = StoreUrls::new(&options.store, options.coordination.clone());
+    let founding = Founding::new(urls, &options.name, telar_db::Settings::default())?;
     let screen = Screen::new();
     let copied = |name: &str, commit: u64| {
         // Whoever does not see it is not told.
@@ -84,8 +94,9 @@ pub(super) fn init(options: &Init) -> anyhow::Result<ExitCode> {
     };
     let Init { from, folder, default_database, .. } = options;
     founding.init(from, folder, default_database, copied)?;
+    let other = if options.coordination.is_some() { " --coordination URL" } else { "" };
     screen.line(format!(
-        "start the first node: telar serve {} --cluster URL --node NAME",
+        "start the first node: telar serve {} --cluster URL{other} --node NAME",
         folder.display()
     ))?;
     Ok(ExitCode::SUCCESS)
@@ -93,7 +104,8 @@ pub(super) fn init(options: &Init) -> anyhow::Result<ExitCode> {
 
 /// Runs `telar cluster recover`.
 pub(super) fn recover(options: &Recover) -> anyhow::Result<ExitCode> {
-    let founding = Founding::new(&options.store, &options.name, telar_db::Settings::default())?;
+    let urls = StoreUrls::new(&options.store, options.coordination.clone());
+    let founding = Founding::new(urls, &options.name, telar_db::Settings::default())?;
     let begun: Begun = founding.recover(&options.folder, &options.without)?;
     let screen = Screen::new();
     for (name, commit) in begun {
@@ -105,7 +117,8 @@ pub(super) fn recover(options: &Recover) -> anyhow::Result<ExitCode> {
 
 /// Runs `telar cluster remove`.
 pub(super) fn remove(options: &Remove) -> anyhow::Result<ExitCode> {
-    remove_member(&options.store, &options.name, &options.node)?;
+    let urls = StoreUrls::new(&options.store, options.coordination.clone());
+    remove_member(urls, &options.name, &options.node)?;
     Screen::new().line(format!("the node {} is removed", options.node))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -8,7 +8,7 @@ use comfy_table::presets::UTF8_FULL_CONDENSED;
 use telar_cluster::members::SeenMember;
 use telar_cluster::store::without_password;
 use telar_cluster::upkeep::Limits;
-use telar_server::dbms::{DatabaseReport, Report};
+use telar_server::dbms::{DatabaseReport, Report, StoreUrls};
 
 use crate::ui::{Screen, number};
 
@@ -20,21 +20,28 @@ use crate::ui::{Screen, number};
 #[command(after_help = "Examples:
   telar cluster status dir:/srv/store
   telar cluster status etcd://etcd1,etcd2,etcd3 --name graph
+  telar cluster status postgres://telar@db/telar --coordination etcd://etcd1,etcd2,etcd3
 
 Exit code: 0 if every database has a leader that is there, else 1.")]
 pub(crate) struct Options {
     /// The store that the nodes share [cluster.store]
     store: String,
-    /// The name of the cluster in it [cluster.name]
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
+    /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
 }
 
 /// Runs `telar cluster status`.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let report = Report::read(&options.store, &options.name)?;
+    let Options { store, coordination, name } = options;
+    let report = Report::read(StoreUrls::new(store, coordination.clone()), name)?;
     let screen = Screen::new();
-    screen.line(format!("cluster {} in {}", options.name, without_password(&options.store)))?;
+    let other = coordination.as_ref().map(|url| format!(" and {}", without_password(url)));
+    let other = other.unwrap_or_default();
+    screen.line(format!("cluster {name} in {}{other}", without_password(store)))?;
     screen.line(members(&report))?;
     screen.line(databases(&report))?;
     let advice = advice(&report);

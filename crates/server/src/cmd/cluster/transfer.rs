@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use telar_server::dbms::{Chosen, Handover};
+use telar_server::dbms::{Chosen, Handover, StoreUrls};
 
 use crate::ui::Screen;
 
@@ -31,6 +31,9 @@ pub(crate) struct Options {
     /// The node whose databases it is to lead, all of them
     #[arg(long, group = "chosen", value_name = "NODE")]
     from: Option<String>,
+    /// The store of users, members and leases, if it is another one [cluster.coordination]
+    #[arg(long, value_name = "URL")]
+    coordination: Option<String>,
     /// The name of the cluster in the store [cluster.name]
     #[arg(long, default_value = "telar")]
     name: String,
@@ -38,13 +41,14 @@ pub(crate) struct Options {
 
 /// Runs `telar cluster transfer`.
 pub(super) fn run(options: &Options) -> anyhow::Result<ExitCode> {
-    let Options { store, node, database, from, name } = options;
+    let Options { store, node, database, from, coordination, name } = options;
     let chosen = match (database, from) {
         (Some(database), _) => Chosen::Database(database.clone()),
         (None, from) => Chosen::LedBy(from.clone().unwrap_or_default()),
     };
     let screen = Screen::new();
-    Handover::new(store, name, node)?.carry_out(&chosen, |database, before| {
+    let urls = StoreUrls::new(store, coordination.clone());
+    Handover::new(urls, name, node)?.carry_out(&chosen, |database, before| {
         // Whoever does not see it is not told.
         let _ = screen.line(match before {
             Some(before) => format!("{node} leads {database}, as {before} did"),

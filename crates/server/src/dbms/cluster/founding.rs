@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use telar_cluster::keys::Keys;
 use telar_cluster::members;
-use telar_cluster::store::{Name, PutIf, StoreError, Stores, VALUE_BYTES_MAX, Version, begin_at};
+use telar_cluster::store::{Name, PutIf, StoreError, VALUE_BYTES_MAX, Version, begin_at};
 use telar_db::maintenance::{BackupOptions, RestoreOptions, restore};
 use telar_db::query::QueryError;
 use telar_db::{Database as Engine, Settings};
@@ -23,7 +23,8 @@ use super::super::failure::{invalid, storage};
 use super::super::state::State;
 use super::super::store::{Store, beside, remove_folder};
 use super::shared::{DATABASE_MARK, Identity, MARK, read_mark, write_mark};
-use super::{Cluster, refuse_copies, store_failed};
+use super::stores::Opened;
+use super::{Cluster, StoreUrls, refuse_copies, store_failed};
 
 /// File of a finished backup.
 const BACKUP_MARK: &str = "MANIFEST";
@@ -34,21 +35,22 @@ pub type Begun = Vec<(String, u64)>;
 /// A cluster that is to begin.
 #[derive(Debug)]
 pub struct Founding {
-    stores: Stores,
+    opened: Opened,
     keys: Keys,
     engine: Settings,
 }
 
 impl Founding {
-    /// The cluster `name` in the store at `url`, in which there must be none of this name.
+    /// The cluster `name` in the store at `urls`, or in the two, where there must be none of this
+    /// name.
     ///
     /// # Errors
     /// If there is one, or the store cannot be read.
-    pub fn new(url: &str, name: &str, engine: Settings) -> Result<Self, Failure> {
+    pub fn new(urls: impl Into<StoreUrls>, name: &str, engine: Settings) -> Result<Self, Failure> {
         let keys = Keys::new(name).map_err(|e| invalid(format!("--name: {e}")))?;
-        let stores = Stores::open(url).map_err(|e| invalid(e.to_string()))?;
-        let founding = Self { stores, keys, engine };
-        if founding.get(&founding.name(Keys::identity)?)?.is_some() {
+        let opened = urls.into().open(|_, error| invalid(error.to_string()))?;
+        let founding = Self { opened, keys, engine };
+        if founding.opened.identity(&founding.keys)?.is_some() {
             let message = format!(
                 "there is a cluster '{name}' in this store: start a node of it, or choose another \
                  --name"
@@ -114,7 +116,7 @@ impl Founding {
             store.save(state)?;
         }
         self.begin(state.as_ref(), &begun, default)?;
-        let identity = Identity::new(default)?;
+        let identity = self.opened.new_identity(&self.keys, default)?;
         // First: no server without a cluster writes into the copies.
         write_mark(folder, &identity)?;
         self.found(&identity)?;
@@ -169,7 +171,7 @@ impl Founding {
             engine.close().map_err(|e| cannot("close", &path, e))?;
         }
         self.begin(Some(&state), &begun, default)?;
-        let identity = Identity::new(default)?;
+        let identity = self.opened.new_identity(&self.keys, default)?;
         // First: an attempt that breaks off here can be made again.
         write_mark(folder, &identity)?;
         self.found(&identity)?;
@@ -198,7 +200,7 @@ impl Founding {
                 _ => Cluster::default_folder(default),
             };
             let stream = self.name(|keys| keys.database(&folder))?;
-            let begins = begin_at(&*self.stores.log, &stream, commit + 1);
+            let begins = begin_at(&*self.opened.stores.log, &stream, commit + 1);
             begins.map_err(|e| store_failed("begin a log", &e))?;
         }
         let Some(state) = state else { return Ok(()) };
@@ -211,8 +213,10 @@ impl Founding {
     }
 
     fn found(&self, identity: &Identity) -> Result<(), Failure> {
-        let value = serde_json::to_vec(identity).map_err(|e| storage("cannot write", e))?;
-        self.put(&self.name(Keys::identity)?, &value)
+        if !self.opened.found(&self.keys, identity)? {
+            return Err(somebody_else().into());
+        }
+        Ok(self.opened.claim_log(&self.keys, identity)?)
     }
 
     fn name(
@@ -223,7 +227,7 @@ impl Founding {
     }
 
     fn get(&self, key: &Name) -> Result<Option<Version>, QueryError> {
-        let found = self.stores.coordination.get(key);
+        let found = self.opened.stores.coordination.get(key);
         let found = found.map_err(|e| store_failed("read the store", &e))?;
         Ok(found.map(|entry| entry.version))
     }
@@ -231,10 +235,10 @@ impl Founding {
     /// Writes a value in place of what an attempt that broke off has left.
     fn put(&self, key: &Name, value: &[u8]) -> Result<(), Failure> {
         let before = self.get(key)?.unwrap_or(Version::ABSENT);
-        let put = self.stores.coordination.put_if(key, before, value);
+        let put = self.opened.stores.coordination.put_if(key, before, value);
         match put.map_err(|e| store_failed("write into the store", &e))? {
             PutIf::Won(_) => Ok(()),
-            PutIf::Lost(_) => Err(invalid("somebody else begins this cluster").into()),
+            PutIf::Lost(_) => Err(somebody_else().into()),
             PutIf::Unknown(e) => Err(store_failed("learn whether it was written", &e).into()),
         }
     }
@@ -261,19 +265,27 @@ fn source(from: &[PathBuf]) -> Result<(&Path, bool), Failure> {
     Ok((first, false))
 }
 
+fn somebody_else() -> QueryError {
+    invalid("somebody else begins this cluster")
+}
+
 fn cannot(what: &str, path: &Path, error: impl std::fmt::Display) -> QueryError {
     storage(&format!("cannot {what} {}", path.display()), error)
 }
 
-/// Removes a node from the cluster `name` in the store at `url`: the log is trimmed without it, and
-/// nobody is shown it. One that starts again under this name is a node again.
+/// Removes a node from the cluster `name` in the store at `urls`, or in the two: the log is trimmed
+/// without it, and nobody is shown it. One that starts again under this name is a node again.
 ///
 /// # Errors
-/// If there is no such node, or it is there.
-pub fn remove_member(url: &str, name: &str, node: &str) -> Result<(), Failure> {
+/// If there is no such cluster or node, or it is there.
+pub fn remove_member(urls: impl Into<StoreUrls>, name: &str, node: &str) -> Result<(), Failure> {
     let wrong = |error: StoreError| Failure::from(store_failed("remove a node", &error));
     let keys = Keys::new(name).map_err(wrong)?;
-    let stores = Stores::open(url).map_err(wrong)?;
+    let opened = urls.into().open(|_, error| store_failed("remove a node", &error))?;
+    if opened.identity(&keys)?.is_none() {
+        return Err(invalid(format!("there is no cluster '{name}' in this store")).into());
+    }
+    let stores = opened.stores;
     let all = members::observe(&*stores.coordination, &keys).map_err(wrong)?;
     let Some(seen) = all.iter().find(|seen| seen.member.node == node) else {
         let known: Vec<_> = all.iter().map(|seen| &*seen.member.node).collect();

@@ -9,6 +9,7 @@
 //!                     copies are synced, and logs that this node leads kept short
 //! ```
 //!
+//! - `stores`: one store, or one for log and images and another for the rest.
 //! - `shared`: what stands in the store instead of `system.json`, under compare-and-set.
 //! - `standing`: the same for figures. `report`: for `telar cluster status`. `transfer`: a
 //!   procedure. `request`: `telar cluster transfer`, and the leader's answer.
@@ -29,6 +30,7 @@ mod request;
 mod routes;
 mod shared;
 mod standing;
+mod stores;
 mod transfer;
 mod upkeep;
 
@@ -56,6 +58,7 @@ pub(super) use keeper::Keeper;
 pub use report::{DatabaseReport, Report};
 pub use request::{Chosen, Handover};
 pub(super) use shared::refuse_copies;
+pub use stores::StoreUrls;
 pub(super) use transfer::{TRANSFER, Transfer};
 
 use super::failure::{invalid, no_database, server_error, unavailable};
@@ -66,6 +69,8 @@ use super::{Database, Dbms, Failure};
 pub struct ClusterSettings {
     /// URL of the store.
     pub store: String,
+    /// URL of the store of users, members and leases, if log and images have one of their own.
+    pub coordination: Option<String>,
     /// Name of the cluster in it.
     pub name: String,
     /// Name of this node.
@@ -249,17 +254,18 @@ impl Cluster {
         path: &Path,
     ) -> Result<Self, QueryError> {
         let wrong =
-            |setting: &'static str| move |error: StoreError| invalid(format!("{setting}: {error}"));
-        let keys = Keys::new(&settings.name).map_err(wrong("cluster.name"))?;
-        keys.member(&settings.node).map_err(wrong("cluster.node (--node)"))?;
+            |setting: &'static str, error: StoreError| invalid(format!("{setting}: {error}"));
+        let keys = Keys::new(&settings.name).map_err(|e| wrong("cluster.name", e))?;
+        keys.member(&settings.node).map_err(|e| wrong("cluster.node (--node)", e))?;
         if let Some(ca) = &settings.ca {
             trust(Some(ca)).map_err(|why| invalid(format!("cluster.ca: {why}")))?;
         }
-        let stores = Stores::open(&settings.store).map_err(wrong("cluster.store (--cluster)"))?;
+        let opened = StoreUrls::new(&settings.store, settings.coordination.clone()).open(wrong)?;
+        let secret = shared::identify(&opened, &keys, default, path)?;
+        let stores = opened.stores;
         for concern in stores.log.concerns().map_err(|e| store_failed("look at the store", &e))? {
             tracing::warn!("{concern}");
         }
-        let secret = shared::identify(&stores, &keys, default, path)?;
         Ok(Self {
             settings,
             stores,

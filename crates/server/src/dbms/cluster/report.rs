@@ -10,7 +10,7 @@ use telar_cluster::store::{StoreError, Stores};
 use super::super::Failure;
 use super::super::failure::invalid;
 use super::super::state::State;
-use super::{Cluster, shared, store_failed};
+use super::{Cluster, StoreUrls, store_failed};
 
 /// A cluster, as its store shows it.
 #[derive(Debug)]
@@ -55,18 +55,19 @@ impl DatabaseReport {
 }
 
 impl Report {
-    /// Reads the store at `url` for the cluster `name`; takes two and a half seconds, since a
-    /// member that is there shows by what it writes meanwhile.
+    /// Reads the store at `urls`, or the two, for the cluster `name`; takes two and a half seconds,
+    /// since a member that is there shows by what it writes meanwhile.
     ///
     /// # Errors
     /// If there is no such cluster, or the store cannot be read.
-    pub fn read(url: &str, name: &str) -> Result<Self, Failure> {
+    pub fn read(urls: impl Into<StoreUrls>, name: &str) -> Result<Self, Failure> {
         let wrong = |error: StoreError| Failure::from(store_failed("read the store", &error));
         let keys = Keys::new(name).map_err(wrong)?;
-        let stores = Stores::open(url).map_err(wrong)?;
-        let Some(default) = shared::default_database(&stores, &keys)? else {
+        let opened = urls.into().open(|_, error| store_failed("read the store", &error))?;
+        let Some(identity) = opened.identity(&keys)? else {
             return Err(invalid(format!("there is no cluster '{name}' in this store")).into());
         };
+        let (stores, default) = (opened.stores, identity.default_database);
         let system = stores.coordination.get(&keys.system().map_err(wrong)?).map_err(wrong)?;
         let state = system.map(|entry| State::decode(&entry.value)).transpose();
         let state = state.map_err(|why| invalid(format!("users and databases: {why}")))?;

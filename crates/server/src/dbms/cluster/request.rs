@@ -14,7 +14,7 @@ use telar_db::query::{ErrorKind, QueryError};
 
 use super::super::Failure;
 use super::super::failure::{invalid, server_error};
-use super::{Cluster, DatabaseReport, LocalCopy, Report, store_failed};
+use super::{Cluster, DatabaseReport, LocalCopy, Report, StoreUrls, store_failed};
 
 /// Longest wait for a leader to answer, and for the next one to take over. A leader looks every two
 /// seconds.
@@ -79,15 +79,16 @@ pub struct Handover {
 }
 
 impl Handover {
-    /// Looks at the cluster `name` in the store at `url`, where the node `to` is to lead; takes two
-    /// and a half seconds, as [`Report::read`].
+    /// Looks at the cluster `name` in the store at `urls`, or in the two, where the node `to` is to
+    /// lead; takes two and a half seconds, as [`Report::read`].
     ///
     /// # Errors
     /// If there is no such cluster or no such node, or the store cannot be read.
-    pub fn new(url: &str, name: &str, to: &str) -> Result<Self, Failure> {
-        let report = Report::read(url, name)?;
+    pub fn new(urls: impl Into<StoreUrls>, name: &str, to: &str) -> Result<Self, Failure> {
+        let urls = urls.into();
+        let report = Report::read(urls.clone(), name)?;
         let keys = Keys::new(name).map_err(|e| wrong(&e))?;
-        let stores = Stores::open(url).map_err(|e| wrong(&e))?;
+        let stores = urls.open(|_, error| wrong(&error))?.stores;
         let handover = Self { stores, keys, report, to: to.to_owned() };
         handover.check_node(to)?;
         Ok(handover)

@@ -2,14 +2,14 @@
 //!
 //! | key | value | written |
 //! |---|---|---|
-//! | `NAME/identity` | [`Identity`] | once, by the first node that starts |
+//! | `NAME/identity` | [`Identity`] (`stores.rs`) | once, by the first node that starts |
 //! | `NAME/system` | [`State`], as in `system.json` | by compare-and-set, for each command |
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use telar_cluster::keys::Keys;
-use telar_cluster::store::{Entry, PutIf, Stores, VALUE_BYTES_MAX, Version, random};
+use telar_cluster::store::{Entry, PutIf, VALUE_BYTES_MAX, Version, random};
 use telar_db::query::QueryError;
 use telar_db::query::cypher::Secret;
 
@@ -17,6 +17,7 @@ use super::super::Dbms;
 use super::super::failure::{invalid, storage};
 use super::super::state::{Command, Given, State};
 use super::super::store::{make_private, write_json};
+use super::stores::Opened;
 use super::{Cluster, store_failed};
 
 /// File by which a server's folder knows its cluster.
@@ -34,49 +35,34 @@ pub(super) struct Identity {
     /// Version of the form.
     format: u32,
     /// Random number, so that two clusters of one name are not taken for each other.
-    id: u64,
+    pub(super) id: u64,
     /// Name of the default database, the same on all nodes.
     pub(super) default_database: String,
     /// Secret by which nodes know each other: who can read the store may read everything.
     #[serde(default)]
     secret: String,
+    /// Number of the log, if it is in another store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) log: Option<u64>,
 }
 
-const FORMAT: u32 = 1;
-
 impl Identity {
+    /// Version of the form.
+    pub(super) const FORMAT: u32 = 1;
+
     /// A new cluster's.
-    pub(super) fn new(default: &str) -> Result<Self, QueryError> {
+    pub(super) fn new(default: &str, log: Option<u64>) -> Result<Self, QueryError> {
         let number = || random().map_err(|e| store_failed("name a new cluster", &e));
         let secret = format!("{:016x}{:016x}", number()?, number()?);
         let default_database = default.to_owned();
-        Ok(Self { format: FORMAT, id: number()?, default_database, secret })
-    }
-}
-
-/// Name of a cluster's default database; none if the store has no such cluster.
-pub(super) fn default_database(stores: &Stores, keys: &Keys) -> Result<Option<String>, QueryError> {
-    let wrong = |error| store_failed("read the cluster's identity", &error);
-    let entry = stores.coordination.get(&keys.identity().map_err(wrong)?).map_err(wrong)?;
-    Ok(entry.as_ref().map(read_identity).transpose()?.map(|identity| identity.default_database))
-}
-
-fn read_identity(entry: &Entry) -> Result<Identity, QueryError> {
-    let key = &entry.key;
-    let identity: Identity = serde_json::from_slice(&entry.value)
-        .map_err(|e| storage(&format!("{key} in the store is damaged"), e))?;
-    match identity.format {
-        FORMAT => Ok(identity),
-        format => {
-            Err(invalid(format!("{key} in the store is of format {format}, of a newer program")))
-        }
+        Ok(Self { format: Self::FORMAT, id: number()?, default_database, secret, log })
     }
 }
 
 /// Finds out which cluster it is, or founds it, and marks the server's folder `path` as one of it;
 /// returns the secret of its nodes.
 pub(super) fn identify(
-    stores: &Stores,
+    opened: &Opened,
     keys: &Keys,
     default: &str,
     path: &Path,
@@ -92,7 +78,7 @@ pub(super) fn identify(
     let folder = path.join("dbms");
     let mark = folder.join(MARK);
     let known = read_mark(&mark)?;
-    let found = found(stores, keys, default, known.is_none())?;
+    let found = found(opened, keys, default, known.is_none())?;
     if found.default_database != default {
         let message = format!(
             "the default database of the cluster '{}' is called '{}', not '{default}' \
@@ -118,35 +104,32 @@ pub(super) fn identify(
 }
 
 /// The identity in the store; made if there is none and `may_found`.
-fn found(
-    stores: &Stores,
+pub(super) fn found(
+    opened: &Opened,
     keys: &Keys,
     default: &str,
     may_found: bool,
 ) -> Result<Identity, QueryError> {
-    let wrong = |error| store_failed("read the cluster's identity", &error);
-    let key = keys.identity().map_err(wrong)?;
-    let mut entry = stores.coordination.get(&key).map_err(wrong)?;
-    if entry.is_none() {
-        if !may_found {
+    let identity = match opened.identity(keys)? {
+        Some(identity) => identity,
+        None if !may_found => {
             return Err(invalid(format!(
                 "this server is of a cluster '{}' that is not in the store any more: it is \
-                 another store, or an empty one (cluster.store, cluster.name)",
+                 another store, or an empty one (cluster.store, cluster.name, \
+                 cluster.coordination)",
                 keys.cluster()
             )));
         }
-        let made = Identity::new(default)?;
-        let value = serde_json::to_vec(&made).map_err(|e| storage("cannot found a cluster", e))?;
-        entry = match stores.coordination.put_if(&key, Version::ABSENT, &value).map_err(wrong)? {
-            PutIf::Won(_) => return Ok(made),
-            PutIf::Lost(found) => found,
-            PutIf::Unknown(_) => stores.coordination.get(&key).map_err(wrong)?,
-        };
-    }
-    let Some(entry) = entry else {
-        return Err(invalid("the cluster's store lost what was written into it"));
+        None => {
+            let made = opened.new_identity(keys, default)?;
+            // Another node may be faster; what is there counts.
+            opened.found(keys, &made)?;
+            let found = opened.identity(keys)?;
+            found.ok_or_else(|| invalid("the cluster's store lost what was written into it"))?
+        }
     };
-    read_identity(&entry)
+    opened.claim_log(keys, &identity)?;
+    Ok(identity)
 }
 
 pub(super) fn read_mark(mark: &Path) -> Result<Option<Identity>, QueryError> {

@@ -1,6 +1,7 @@
 //! Users, roles and databases, used through clients as a protocol would.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod apart;
 mod cluster;
 mod connections;
 mod crash;

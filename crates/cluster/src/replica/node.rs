@@ -255,7 +255,7 @@ impl Replica {
     /// [held up](Self::held_up).
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
-        let held_up = |why| format!("held up, and tried again by itself: {why}");
+        let held_up = |why: String| format!("held up, and tried again by itself: {why}");
         self.stopped().or_else(|| self.held_up().map(held_up))
     }
 

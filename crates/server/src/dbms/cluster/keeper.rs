@@ -1,8 +1,8 @@
 //! Keeper of a node: a thread that brings the server in line with the cluster.
 //!
 //! - The shared state is watched; another one is installed: users, grants, databases.
-//! - Each copy is looked at: one that is opened anew, as its node was deposed or its disk failed, is
-//!   taken from its clients, whose transactions end, and offered again after that.
+//! - Each copy is looked at: one that is opened anew, as its node was deposed or its disk failed,
+//!   is taken from its clients, whose transactions end, and offered again after that.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -414,7 +414,7 @@ impl Cluster {
         drop(copies);
         for (folder, why) in now.iter().filter(|(folder, why)| told.get(*folder) != Some(*why)) {
             tracing::error!(
-                "the copy in {folder} is held up, and tried again after a pause, 30 s at most: {why}"
+                "the copy in {folder} is held up, and tried again after 30 s at most: {why}"
             );
         }
         for folder in told.keys().filter(|folder| !now.contains_key(*folder)) {

@@ -75,8 +75,7 @@ pub fn obstacle(members: &[SeenMember], to: &str, folder: &str, last: u64) -> Op
         let state = if member.left { "has ended" } else { "is silent" };
         return Some(format!("the node '{to}' {state}: start it first"));
     }
-    let of_copy = format!("{folder}: ");
-    if let Some(why) = member.troubles.iter().find_map(|trouble| trouble.strip_prefix(&of_copy)) {
+    if let Some(why) = member.trouble(folder) {
         return Some(format!("the copy of the node '{to}' does not follow: {why}"));
     }
     let Some(position) = member.positions.get(folder) else {

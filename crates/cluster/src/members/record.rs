@@ -44,7 +44,8 @@ pub struct Member {
     /// True of a record that stands for nobody any more: an operator has removed the member.
     #[serde(default)]
     pub removed: bool,
-    /// Trouble that an operator has to look at: a copy that has stopped, with the reason.
+    /// Trouble that an operator has to look at: a copy that does not follow, by folder, with the
+    /// reason.
     pub troubles: Vec<String>,
 }
 
@@ -70,6 +71,12 @@ impl Member {
             removed: false,
             troubles: Vec::new(),
         }
+    }
+
+    /// The reason for which its copy in a folder does not follow, if there is one.
+    #[must_use]
+    pub fn trouble(&self, folder: &str) -> Option<&str> {
+        self.troubles.iter().find_map(|trouble| trouble.strip_prefix(folder)?.strip_prefix(": "))
     }
 
     pub(super) fn encode(&self) -> Result<Vec<u8>, serde_json::Error> {

@@ -18,6 +18,7 @@ use super::election::{
     Action, Content, Election, Event, Lease, LeaseOutcome, Moment, NotLeader, Role, SeenSlot,
     SlotOutcome,
 };
+use super::held_up::HeldUp;
 use super::time::Clock;
 use crate::store::{
     Body, Coordination, Entry, ErrorKind, Group, Identity, Log, Name, Origin, Put, PutIf, Slot,
@@ -65,6 +66,8 @@ pub(super) struct State {
     pub(super) stopped: Option<String>,
     /// True if that is because the log was trimmed past the copy.
     pub(super) behind: bool,
+    /// What holds the copy up, until it goes on.
+    pub(super) held_up: Option<HeldUp>,
 }
 
 #[derive(Debug)]
@@ -104,6 +107,7 @@ impl Core {
             term: 0,
             stopped: None,
             behind: false,
+            held_up: None,
         };
         Self {
             log,

@@ -34,8 +34,8 @@ pub enum ReplicaError {
     /// Another node leads, or may.
     #[error(transparent)]
     NotLeader(#[from] NotLeader),
-    /// The copy is being opened again, since this node led and does no more.
-    #[error("this node was deposed, and its copy is being opened again")]
+    /// The copy is being opened again, since this node led and does no more, or its disk failed.
+    #[error("the copy of this node is being opened again")]
     Reopening,
     /// The replica has stopped.
     #[error("the replica has stopped: {why}")]

@@ -1,4 +1,5 @@
-//! The copy of a node: applied to while it follows, promoted, and opened again when it is deposed.
+//! The copy of a node: applied to while it follows, promoted, and opened again when it is deposed,
+//! or its disk failed.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use telar_graph::CommitTs;
 
 use super::core::{Core, LogWork, seen, seen_slot};
 use super::election::{Event, Role, SeenSlot, SlotOutcome};
+use super::held_up::{may_pass, probe};
 use super::leader::Leader;
 use crate::store::{ErrorKind, Group, StoreError, read_groups};
 
@@ -22,8 +24,8 @@ const READ_BYTES: usize = 1 << 20;
 pub(super) enum Holding {
     Following(Engine),
     Leading(Engine),
-    /// It led: its copy has to be opened again. `None` until nobody holds it any more.
-    Deposed,
+    /// It led, or its disk failed: its copy is opened again once nobody holds it any more.
+    Closed,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ impl Copy {
     pub(super) fn engine(&self) -> Option<Engine> {
         match &*self.holding() {
             Holding::Following(engine) | Holding::Leading(engine) => Some(engine.clone()),
-            Holding::Deposed => None,
+            Holding::Closed => None,
         }
     }
 
@@ -66,14 +68,14 @@ impl Copy {
                 // ORDERING: relaxed, as it is read and written under the mutex.
                 Some((self.opened.load(Ordering::Relaxed), engine.clone()))
             }
-            Holding::Deposed => None,
+            Holding::Closed => None,
         }
     }
 
     fn following(&self) -> Option<Engine> {
         match &*self.holding() {
             Holding::Following(engine) => Some(engine.clone()),
-            Holding::Leading(_) | Holding::Deposed => None,
+            Holding::Leading(_) | Holding::Closed => None,
         }
     }
 
@@ -95,11 +97,28 @@ impl Copy {
         }
     }
 
-    /// Opens a deposed copy again, and gives up leading with one that takes no commits.
+    /// Closes a copy that is read while it is held up, once it is time to open it again.
+    fn close_held_up(&self, core: &Core) {
+        if !core.is_pause_over() {
+            return;
+        }
+        let is_open = self.following().is_some();
+        // What cannot go on yet had better be read than be opened again.
+        let takes_writes = !is_open || probe(&self.path).is_ok();
+        core.end_pause(takes_writes);
+        if is_open && takes_writes {
+            let before = std::mem::replace(&mut *self.holding(), Holding::Closed);
+            drop(before);
+        }
+    }
+
+    /// Opens a closed copy again, and gives up leading with one that takes no commits.
     fn look_after(&self, core: &Arc<Core>) -> bool {
+        self.close_held_up(core);
         let mut holding = self.holding();
         match &*holding {
-            Holding::Deposed => match Engine::open_to_follow(&self.path, self.settings) {
+            Holding::Closed if core.state().is_in_pause() => false,
+            Holding::Closed => match Engine::open_to_follow(&self.path, self.settings) {
                 Ok(engine) => {
                     *holding = Holding::Following(engine);
                     // ORDERING: relaxed, as it is read and written under the mutex.
@@ -109,28 +128,47 @@ impl Copy {
                 // Sessions hold it still.
                 Err(Error::Locked { .. }) => false,
                 Err(error) => {
-                    core.stop(error.to_string());
+                    Stop::from(error).carry_out(core);
                     false
                 }
             },
-            Holding::Leading(engine) if engine.check_writable().is_err() => {
+            Holding::Following(engine) => {
+                let Err(error) = engine.check_writable() else { return false };
                 drop(holding);
-                let mut state = core.state();
-                if state.election.role() == Role::Leader {
-                    core.step_in(&mut state, Event::Release { to: None });
+                if core.state().held_up.is_none() {
+                    core.hold_up(error.to_string());
                 }
                 false
             }
-            _ => false,
+            Holding::Leading(engine) => {
+                let Err(error) = engine.check_writable() else { return false };
+                drop(holding);
+                if core.state().election.role() == Role::Leader {
+                    match may_pass(&error) {
+                        true => core.hold_up_leader(error.to_string()),
+                        false => core.step(Event::Release { to: None }),
+                    }
+                }
+                false
+            }
         }
     }
 
     fn read(&self, core: &Arc<Core>, request: u64, from: u64) {
+        let (next, is_in_pause) = {
+            let state = core.state();
+            (state.election.next(), state.is_in_pause())
+        };
+        if is_in_pause {
+            return core.step(Event::Failed { request });
+        }
         // What came after the time-out of the request before this one is not read again.
-        let from = from.max(core.state().election.next());
-        let event = match self.read_and_apply(core, from) {
+        let event = match self.read_and_apply(core, from.max(next)) {
             Ok(slots) => Event::LogRead { request, slots },
-            Err(Stop::Later) => Event::Failed { request },
+            Err(stop @ (Stop::Later | Stop::HeldUp(_))) => {
+                stop.carry_out(core);
+                Event::Failed { request }
+            }
             Err(stop) => return stop.carry_out(core),
         };
         core.step(event);
@@ -157,15 +195,18 @@ impl Copy {
             match engine.apply(as_group(group)) {
                 Ok(_) => {}
                 Err(Error::SnapshotTooOld) => return Err(Stop::Later),
-                Err(error) => return Err(Stop::ForGood(error.to_string())),
+                Err(error) => return Err(error.into()),
             }
         }
+        core.goes_on();
         Ok(groups.iter().map(seen).collect())
     }
 
     fn put_epoch(&self, core: &Arc<Core>, request: u64, slot: SeenSlot) {
-        let Some(engine) = self.following() else {
-            // Somebody else may lead sooner than sessions let go of the old copy.
+        let engine = self.following().filter(|_| !core.state().is_in_pause());
+        let Some(engine) = engine else {
+            // Somebody else may lead sooner than sessions let go of the old copy, or its disk takes
+            // the record.
             return core.step(Event::Release { to: None });
         };
         let outcome = match self.try_put_epoch(core, &engine, slot) {
@@ -208,7 +249,7 @@ impl Copy {
                 let sink = Arc::new(Leader { core: Arc::clone(core), term });
                 match engine.promote(sink) {
                     Ok(()) => *holding = Holding::Leading(engine),
-                    Err(error) => core.stop(error.to_string()),
+                    Err(error) => Stop::from(error).carry_out(core),
                 }
             }
             (Role::Follower, Holding::Leading(_)) => {
@@ -219,7 +260,7 @@ impl Copy {
                     *holding = Holding::Following(engine.clone());
                     return;
                 }
-                *holding = Holding::Deposed;
+                *holding = Holding::Closed;
                 drop(holding);
                 self.look_after(core);
             }
@@ -249,6 +290,8 @@ fn check_epoch(epoch: u64, group: &Group) -> Result<(), Stop> {
 enum Stop {
     /// It is tried again.
     Later,
+    /// It is tried again once the copy has been opened anew.
+    HeldUp(String),
     /// Nothing that is tried again would change it.
     ForGood(String),
     /// The same, of the store.
@@ -259,6 +302,7 @@ impl Stop {
     fn carry_out(self, core: &Core) {
         match self {
             Self::Later => {}
+            Self::HeldUp(why) => core.hold_up(why),
             Self::ForGood(why) => core.stop(why),
             Self::Store(cause) => core.stop_for(&cause),
         }
@@ -276,6 +320,9 @@ impl From<StoreError> for Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        Self::ForGood(error.to_string())
+        match may_pass(&error) {
+            true => Self::HeldUp(error.to_string()),
+            false => Self::ForGood(error.to_string()),
+        }
     }
 }

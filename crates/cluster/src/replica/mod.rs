@@ -23,12 +23,15 @@
 //!   whose outcome is not known is put again, or looked for in the log, before anybody is answered.
 //! - *Deposed*: the engine is let go and opened again to follow. Commits that nobody was told of
 //!   are gone with it.
+//! - *Held up*: the disk of the copy fails, as a full one does. It is read as it is, does not lead,
+//!   and is opened again after a pause (`held_up.rs`).
 
 mod core;
 mod driver;
 pub mod election;
 mod error;
 mod follower;
+mod held_up;
 mod latest;
 mod leader;
 mod node;

@@ -237,10 +237,26 @@ impl Replica {
     }
 
     /// Why the replica does nothing any more, if it does not: its log was trimmed, the store has
-    /// lost commits, a record did not fit, or its disk failed. Its data stays as it is.
+    /// lost commits, or a record did not fit. Its data stays as it is.
     #[must_use]
     pub fn stopped(&self) -> Option<String> {
         self.core.state().stopped.clone()
+    }
+
+    /// The failure of its disk that holds the copy up, if there is one. What the copy has can be
+    /// read meanwhile, and the node does not lead. The copy is opened again after a pause, 30 s at
+    /// most, and goes on if its disk takes writes.
+    #[must_use]
+    pub fn held_up(&self) -> Option<String> {
+        self.core.state().held_up.as_ref().map(|held_up| held_up.why.clone())
+    }
+
+    /// Why the copy does not follow, for people: it has [stopped](Self::stopped), or is
+    /// [held up](Self::held_up).
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        let held_up = |why: String| format!("held up, and tried again by itself: {why}");
+        self.stopped().or_else(|| self.held_up().map(held_up))
     }
 
     /// True if it has stopped because the log was trimmed past its copy: it needs an image.

@@ -678,7 +678,11 @@ fn await_bookmarks(database: &Database, options: &Options) -> Result<(), Failure
     let limits = Limits { deadline, cancelled: options.cancelled.clone(), ..Limits::default() };
     for bookmark in bookmarks_to_come(database, &options.bookmarks) {
         let (text, commit) = bookmark?;
-        database.backend().wait_for(commit, &limits).map_err(|_| {
+        database.backend().wait_for(commit, &limits).map_err(|error| {
+            // A copy that does not follow: drivers ask another server.
+            if error.kind == ErrorKind::DatabaseUnavailable {
+                return Failure::from(error);
+            }
             let code = "Neo.TransientError.Transaction.BookmarkTimeout";
             Failure::new(code, format!("the commit {text} has not come"))
         })?;

@@ -73,7 +73,7 @@ impl LastBackup {
 pub(super) enum End {
     Dropped,
     Stopped,
-    /// This node led it, and leads no more.
+    /// This node's copy is opened anew, mostly since the node led it, and leads no more.
     Deposed,
     /// It was a copy of another server's database, and a newer one has come in its place.
     Replaced,

@@ -163,7 +163,7 @@ enum Live {
     Stopped(Weak<()>),
     /// It could not be opened.
     Failed(String),
-    /// This node led it, and its copy is being opened anew.
+    /// Its copy is being opened anew: this node led it, or its disk failed.
     Reopening,
 }
 
@@ -185,7 +185,7 @@ impl Live {
             Self::Online(database) => return Ok(Arc::clone(database)),
             Self::Stopped(_) => unavailable(name, "it was stopped"),
             Self::Failed(why) => unavailable(name, why),
-            Self::Reopening => unavailable(name, "this node led it, and is opening it anew"),
+            Self::Reopening => unavailable(name, "this node is opening its copy anew"),
         }
         .into())
     }

@@ -35,7 +35,7 @@ impl ClusterFigures {
         r.register("cluster_epoch", help, self.epoch.clone());
         let help = "Commits that another member has and this copy has not";
         r.register("cluster_commits_behind", help, self.behind.clone());
-        let help = "1 if the copy follows and leads no more";
+        let help = "1 if the copy does not follow: it has stopped, or its disk fails";
         r.register("cluster_copy_stopped", help, self.stopped.clone());
         let help = "Bytes of the log in the store, on the node that leads the database";
         r.register("cluster_log_bytes", help, self.log_bytes.clone());

@@ -36,6 +36,8 @@ pub struct Election {
     settings: Settings,
     holder: u64,
     votes: bool,
+    /// False while the node could not lead, whether it votes or not.
+    fit: bool,
     role: Role,
     register: Register,
     /// The epoch that this node leads, or is about to.
@@ -84,6 +86,7 @@ impl Election {
             settings,
             holder,
             votes,
+            fit: true,
             role: Role::Follower,
             epoch: 0,
             leads_from: 0,
@@ -148,6 +151,16 @@ impl Election {
     /// [`Event::Release`]; a lease that it only learns of now to have won, by itself.
     pub fn retire(&mut self) {
         self.votes = false;
+    }
+
+    /// Takes no lease unless it is `fit`: its copy takes what is in the log. What it leads is given
+    /// up by [`Event::Release`]; a lease that it only learns of later to have won, by itself.
+    pub fn set_fit(&mut self, fit: bool) {
+        self.fit = fit;
+    }
+
+    fn may_lead(&self) -> bool {
+        self.votes && self.fit
     }
 
     /// True while the register may say that this node holds the lease: others would wait for it to
@@ -248,7 +261,7 @@ impl Election {
     fn follow_lease(&mut self, now: Moment) {
         let own = self.register.own().map(|lease| lease.epoch);
         match (self.role, own) {
-            (Role::Follower, Some(epoch)) if epoch > self.log_epoch && self.votes => {
+            (Role::Follower, Some(epoch)) if epoch > self.log_epoch && self.may_lead() => {
                 self.epoch = epoch;
                 self.at_end = false;
                 self.read_due = now;
@@ -395,10 +408,10 @@ impl Election {
         self.check_timeouts(now);
         self.drive_put(now);
         self.drive_release(now);
-        let keep = self.role != Role::Follower;
+        let (keep, may_lead) = (self.role != Role::Follower, self.may_lead());
         let requests = &mut self.requests;
         let number = || next_number(requests);
-        let wanted = self.register.drive(now, keep, self.votes, self.log_epoch, number);
+        let wanted = self.register.drive(now, keep, may_lead, self.log_epoch, number);
         self.ask_register(wanted);
         if self.reads_log() && self.reading.is_none() && now >= self.read_due {
             let request = next_number(&mut self.requests);
@@ -471,8 +484,9 @@ impl Election {
     }
 
     fn drive_release(&mut self, now: Moment) {
-        // Won by a write that was under way when the node retired.
-        let unwanted = !self.votes && self.role == Role::Follower && self.register.own().is_some();
+        // Won by a write that was under way when the node retired, or was not fit any more.
+        let unwanted =
+            !self.may_lead() && self.role == Role::Follower && self.register.own().is_some();
         let busy = self.put.is_some_and(|put| put.content != Content::Epoch);
         if busy || !(self.draining || unwanted) {
             return;

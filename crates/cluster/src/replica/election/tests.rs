@@ -492,6 +492,36 @@ fn a_node_that_retires_keeps_no_lease_whenever_it_does() {
 }
 
 #[test]
+fn a_node_that_is_not_fit_follows_and_takes_no_lease_before_it_is() {
+    let mut bench = Bench::new(1, true);
+    bench.ms(300);
+    assert_eq!(bench.node.role(), Role::Leader);
+    bench.node.set_fit(false);
+    bench.step(Event::Release { to: None });
+    bench.ms(10_000);
+    assert!(bench.register.as_ref().unwrap().1.released);
+    bench.other_slot(2, 1);
+    bench.ms(200);
+    assert_eq!((bench.node.role(), bench.node.next()), (Role::Follower, 3));
+    bench.node.set_fit(true);
+    bench.ms(1000);
+    assert_eq!((bench.node.role(), bench.log.last().unwrap().epoch), (Role::Leader, 2));
+    // A lease that it only learns of later to have won.
+    let mut bench = Bench::new(1, true);
+    bench.lease_is_unknown = true;
+    while bench.register.is_none() {
+        bench.ms(10);
+    }
+    bench.node.set_fit(false);
+    bench.lease_is_unknown = false;
+    bench.ms(1000);
+    assert!(bench.register.as_ref().unwrap().1.released && !bench.node.may_hold_lease());
+    // One that has retired does not lead, fit or not.
+    bench.node.set_fit(true);
+    retires(bench);
+}
+
+#[test]
 fn a_lease_that_is_handed_over_is_taken_by_its_successor_and_by_others_later() {
     let mut bench = Bench::new(1, true);
     bench.ms(300);

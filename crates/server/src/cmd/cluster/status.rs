@@ -121,7 +121,7 @@ fn advice(report: &Report) -> Vec<String> {
     }
     for seen in &report.members {
         for trouble in &seen.member.troubles {
-            lines.push(format!("{}: a copy has stopped, {trouble}", seen.member.node));
+            lines.push(format!("{}: a copy does not follow, {trouble}", seen.member.node));
         }
     }
     for database in &report.databases {

@@ -38,6 +38,9 @@ pub(in crate::dbms) struct ReplicaBackend {
     pub(in crate::dbms) copy: LocalCopy,
 }
 
+/// Time between two looks at whether the copy follows, while a read waits for a commit.
+const TROUBLE_LOOK: Duration = Duration::from_millis(50);
+
 /// Refusal of a read that was to see the newest state.
 fn late(why: String) -> QueryError {
     let message = format!("the newest state cannot be read here: {why}; try again");
@@ -73,9 +76,9 @@ impl ReplicaBackend {
         let last = self.copy.replica.last_acknowledged(&self.engine);
         let last = last.map_err(|e| late(e.to_string()))?;
         let deadline = Instant::now().checked_add(PATIENCE);
-        self.wait_for(last, &Limits { deadline, ..Limits::default() }).map_err(|_| {
-            let why = self.copy.replica.stopped();
-            late(why.unwrap_or_else(|| format!("commit {last} has not come")))
+        self.wait_for(last, &Limits { deadline, ..Limits::default() }).map_err(|error| {
+            let is_told = error.kind == ErrorKind::DatabaseUnavailable;
+            if is_told { error } else { late(format!("commit {last} has not come")) }
         })
     }
 
@@ -87,7 +90,8 @@ impl ReplicaBackend {
         let until = Instant::now() + PATIENCE;
         while self.published() < last {
             let deadline = Instant::now().checked_add(LEASE_LOOK);
-            if self.wait_for(last, &Limits { deadline, ..Limits::default() }).is_err() {
+            let limits = Limits { deadline, ..Limits::default() };
+            if Backend::wait_for(&self.engine, last, &limits).is_err() {
                 self.check_lease(self.published())?;
                 if Instant::now() >= until {
                     return Err(late(format!("nobody knows whether commit {last} was made")));
@@ -166,6 +170,11 @@ impl Backend for ReplicaBackend {
         if self.engine.follows() {
             return Err(self.copy.not_a_leader());
         }
+        // Its disk failed: another node leads soon, and nothing of the statement has been done.
+        self.engine.check_writable().map_err(|error| {
+            let message = format!("this node led the database, and gives that up: {error}");
+            server_error(ErrorKind::NotALeader, message)
+        })?;
         self.copy.check_room()
     }
 
@@ -181,5 +190,21 @@ impl Backend for ReplicaBackend {
 
     fn published(&self) -> CommitTs {
         self.engine.published()
+    }
+
+    fn wait_for(&self, commit: CommitTs, limits: &Limits) -> Result<(), QueryError> {
+        loop {
+            let look = Instant::now() + TROUBLE_LOOK;
+            let deadline = limits.deadline.map_or(look, |deadline| deadline.min(look));
+            let until_look = Limits { deadline: Some(deadline), ..limits.clone() };
+            if Backend::wait_for(&self.engine, commit, &until_look).is_ok() {
+                return Ok(());
+            }
+            limits.check()?;
+            // It comes much later, if it does: another node has it.
+            if let Some(why) = self.copy.replica.trouble() {
+                return Err(late(why));
+            }
+        }
     }
 }

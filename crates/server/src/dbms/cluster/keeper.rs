@@ -1,8 +1,8 @@
 //! Keeper of a node: a thread that brings the server in line with the cluster.
 //!
 //! - The shared state is watched; another one is installed: users, grants, databases.
-//! - Each copy is looked at: one that was deposed is taken from its clients, whose transactions
-//!   end, and offered again once it has been opened anew.
+//! - Each copy is looked at: one that is opened anew, as its node was deposed or its disk failed,
+//!   is taken from its clients, whose transactions end, and offered again after that.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -80,8 +80,10 @@ fn going(dbms: &Weak<Dbms>, stopped: &AtomicBool) -> Option<Arc<Dbms>> {
 
 fn look_on(dbms: &Weak<Dbms>, stopped: &AtomicBool) {
     let (mut reopened, mut displaced) = (Instant::now(), false);
+    let mut held_up = BTreeMap::new();
     while let Some(dbms) = going(dbms, stopped) {
         dbms.look_at_copies();
+        dbms.cluster.iter().for_each(|cluster| cluster.say_held_up(&mut held_up));
         let makes_any = dbms.cluster.as_ref().is_some_and(Cluster::makes_any);
         if reopened.elapsed() >= if makes_any { MADE_EVERY } else { REOPEN_EVERY } {
             dbms.reopen_failed();
@@ -342,7 +344,9 @@ impl Dbms {
     fn look_at(&self, (name, folder): (&Arc<str>, &str), copy: &LocalCopy, next: Next) -> Live {
         match next {
             Next::Reopening => {
-                tracing::warn!("the database {name} is opened anew: this node led it");
+                let why = copy.replica.held_up();
+                let why = why.as_deref().unwrap_or("this node led it");
+                tracing::warn!("the database {name} is opened anew: {why}");
                 Live::Reopening
             }
             Next::Stopped(why) => {
@@ -400,6 +404,25 @@ fn end_deposed(before: Live) {
 }
 
 impl Cluster {
+    /// Says in the log which copies begin and cease to be held up; `told` is what was said, by
+    /// folder.
+    fn say_held_up(&self, told: &mut BTreeMap<String, String>) {
+        let copies = self.copies.lock();
+        let why =
+            |(folder, copy): (&String, &LocalCopy)| Some((folder.clone(), copy.replica.held_up()?));
+        let now: BTreeMap<_, _> = copies.iter().filter_map(why).collect();
+        drop(copies);
+        for (folder, why) in now.iter().filter(|(folder, why)| told.get(*folder) != Some(*why)) {
+            tracing::error!(
+                "the copy in {folder} is held up, and tried again after 30 s at most: {why}"
+            );
+        }
+        for folder in told.keys().filter(|folder| !now.contains_key(*folder)) {
+            tracing::info!("the copy in {folder} is not held up any more");
+        }
+        *told = now;
+    }
+
     /// Adds to a member what its settings and copies say.
     fn describe(&self, member: &mut Member) {
         member.log_bytes_max = Some(self.settings.limits.bytes_max);
@@ -414,7 +437,7 @@ impl Cluster {
             if copy.log.is_full() {
                 member.full.insert(folder.clone());
             }
-            if let Some(why) = replica.stopped() {
+            if let Some(why) = replica.trouble() {
                 member.troubles.push(format!("{folder}: {why}"));
             }
         }

@@ -35,6 +35,7 @@ impl Cluster {
         }
         let leader = copy.and_then(|copy| copy.replica.leader());
         let mut routes = Routes { seconds: ROUTES_LAST_S, ..Routes::default() };
+        let mut troubled = Vec::new();
         for seen in self.members(leader.as_deref()) {
             let leads = leader.as_ref() == Some(&seen.member.node);
             // A leader that has just fallen silent is better than none: the lease decides.
@@ -47,12 +48,18 @@ impl Cluster {
             if leads || folder.is_none() {
                 routes.write.push(member.bolt.clone());
             }
+            let follows = folder.is_none_or(|folder| member.trouble(folder).is_none());
             if !leads && holds {
-                routes.read.push(member.bolt);
+                let readers = if follows { &mut routes.read } else { &mut troubled };
+                readers.push(member.bolt);
             }
         }
         if routes.read.is_empty() {
             routes.read.clone_from(&routes.write);
+        }
+        if routes.read.is_empty() {
+            // What does not follow may still be read.
+            routes.read = troubled;
         }
         routes
     }

@@ -25,7 +25,7 @@ pub(crate) struct CopyStanding {
     pub(crate) epoch: u64,
     /// Commits that some other member has.
     pub(crate) behind: u64,
-    /// True if it does nothing any more.
+    /// True if it does not follow.
     pub(crate) stopped: bool,
     /// Bytes of its log in the store, and whether that takes no more: 0 unless the node leads.
     pub(crate) log_bytes: u64,
@@ -48,7 +48,7 @@ impl Dbms {
                 leads: copy.leads(),
                 epoch: copy.replica.epoch(),
                 behind: furthest.saturating_sub(own),
-                stopped: copy.replica.stopped().is_some(),
+                stopped: copy.replica.trouble().is_some(),
                 log_bytes: copy.log.bytes(),
                 log_full: copy.log.is_full(),
             })

@@ -50,7 +50,6 @@ fn recorded(line: &str) -> Option<Recorded> {
 }
 
 fn op(op: &Value) -> Option<Op> {
-    let numbers = |list: &Value| list.as_array()?.iter().map(Value::as_u64).collect();
     match &op.as_array()?[..] {
         [kind, key, ids] if kind == "read" => {
             let ids = ids.as_array()?.iter().map(Value::as_i64).collect::<Option<_>>()?;
@@ -60,7 +59,8 @@ fn op(op: &Value) -> Option<Op> {
             Some(Op::Append { key: key.as_u64()?, id: id.as_i64()? })
         }
         [kind, members] if kind == "marked" => {
-            let mut members: Vec<u64> = numbers(members)?;
+            let members = members.as_array()?.iter().map(Value::as_u64);
+            let mut members = members.collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
             Some(Op::ReadSet { set: Set::Label, members })
         }

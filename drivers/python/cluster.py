@@ -646,9 +646,10 @@ def main():
         if options.disturb:
             disturbed(nodes, options.disturb, options.kills, options.strict)
         if histories:
-            outcomes = histories.end(options.history)
+            outcomes, surprises = histories.end(options.history)
             print(f"transactions of the history: {outcomes}", flush=True)
             check("the history has something to tell", outcomes["acknowledged"] > 100, outcomes)
+            check("its clients met what they know of", not surprises, surprises[:5])
         handed_over_by_command(nodes)
         handed_over(nodes)
         left_behind(nodes)

@@ -28,7 +28,7 @@ class Histories:
         self.driver, self.is_refused = driver, is_refused
         # One step of the interpreter: no two clients get the same.
         self.ticks, self.ids = itertools.count(), itertools.count(1)
-        self.records, self.ended = [], threading.Event()
+        self.records, self.surprises, self.ended = [], [], threading.Event()
         self.anywhere(lambda t: t.run("UNWIND range(0, $n - 1) AS i MERGE (:Key {id: i})", n=KEYS).consume())
         self.threads = [threading.Thread(target=self.go_on, args=(at,), daemon=True) for at in range(CLIENTS)]
         for thread in self.threads:
@@ -72,9 +72,13 @@ class Histories:
                     self.step(transaction, choice, writes, ops)
                 outcome = "unknown"
                 transaction.commit()
-                return "acknowledged"
+                outcome = "acknowledged"
         except (DriverError, Neo4jError) as error:
-            return "refused" if self.is_refused(error) else outcome
+            if outcome == "unknown" and self.is_refused(error):
+                outcome = "refused"
+        except Exception as error:  # It may have been made, and its reads are part of the history.
+            self.surprises.append(repr(error))
+        return outcome
 
     def step(self, transaction, choice, writes, ops):
         if choice.random() < 1 / 6:
@@ -94,7 +98,8 @@ class Histories:
             transaction.run(query, key=key, id=new).consume()
 
     def end(self, file):
-        """Ends the clients, reads everything, and writes the file; returns how many were told which outcome."""
+        """Ends the clients, reads everything, and writes the file; returns how many were told which outcome, and what
+        no client expects."""
         self.ended.set()
         for thread in self.threads:
             thread.join()
@@ -105,7 +110,8 @@ class Histories:
         with open(file, "w", encoding="utf-8") as out:
             out.writelines(json.dumps(record) + "\n" for record in self.records)
         outcomes = [record["outcome"] for record in self.records]
-        return {outcome: outcomes.count(outcome) for outcome in ("acknowledged", "refused", "unknown")}
+        told = {outcome: outcomes.count(outcome) for outcome in ("acknowledged", "refused", "unknown")}
+        return told, self.surprises
 
 
 def read(transaction, key):

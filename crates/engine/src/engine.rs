@@ -154,13 +154,6 @@ impl Engine {
         follow::epoch_record(&self.shared, at.get(), epoch, node)
     }
 
-    /// Returns the number of the leadership that a group begins, if it is the
-    /// [record](Self::epoch_record) of one, and whole.
-    #[must_use]
-    pub fn leadership_of(group: LogGroup<'_>) -> Option<u64> {
-        follow::leadership_of(group)
-    }
-
     /// Opens the database in the directory `path` to read it, beside others that do the same: no
     /// file is made, changed or removed, so that the file system may be read-only. Commits fail.
     ///

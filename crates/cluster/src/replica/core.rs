@@ -13,7 +13,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::ReplicaError;
 use super::election::{
     Action, Content, Election, Event, Lease, LeaseOutcome, Moment, NotLeader, Role, SeenSlot,
     SlotOutcome,
@@ -274,18 +273,38 @@ impl Core {
 
     // ---- slots ----
 
+    /// Fails with [`StoreError::Missing`] if the store does not have the last slot that this node
+    /// knows of any more: it has lost its end, and others may have written in its place since.
+    ///
+    /// What was read before this call, if it does not fail, continues what the node knows: a slot
+    /// is lost with all that come after it, and never comes back.
+    pub(super) fn check_last(&self) -> Result<(), StoreError> {
+        let (last, known) = {
+            let state = self.state();
+            (state.election.last(), state.election.next() - 1)
+        };
+        if known == 0 {
+            return Ok(());
+        }
+        let from = last.map_or(known, |last| last.range.first());
+        let found = match self.log.read(&self.stream, from, 0) {
+            Ok(found) => found.first().map(seen_slot).transpose()?,
+            // Enough copies have it.
+            Err(StoreError::Trimmed { .. }) => return Ok(()),
+            Err(cause) => return Err(cause),
+        };
+        match found {
+            Some(found) if last.is_none_or(|last| last == found) => Ok(()),
+            _ => Err(StoreError::Missing { stream: self.stream.clone(), at: known }),
+        }
+    }
+
     /// Ends the replica if the store has lost what it had taken.
     pub(super) fn check_log(&self) {
-        let known = self.state().election.next() - 1;
-        if known == 0 {
-            return;
-        }
-        match self.log.has(&self.stream, known) {
-            Ok(true) => {}
-            Ok(false) => self.stop(ReplicaError::LogBehind { known }.to_string()),
-            // The next look says.
-            Err(cause) if cause.kind() == ErrorKind::Unavailable => {}
-            Err(cause) => self.stop_for(&cause),
+        match self.check_last() {
+            // One that does not answer is asked again at the next look.
+            Err(cause) if cause.kind() != ErrorKind::Unavailable => self.stop_for(&cause),
+            _ => {}
         }
     }
 
@@ -305,7 +324,10 @@ impl Core {
     pub(super) fn put(&self, slot: &SeenSlot, body: &[u8]) -> Result<SlotOutcome, StoreError> {
         Ok(match self.log.put_once(&self.stream, slot.range, body)? {
             Put::Won => SlotOutcome::Won,
-            Put::Lost(found) => SlotOutcome::Lost(seen_slot(&found)?),
+            Put::Lost(found) => {
+                self.check_last()?;
+                SlotOutcome::Lost(seen_slot(&found)?)
+            }
             Put::Unknown(_) => SlotOutcome::Unknown,
         })
     }

@@ -178,20 +178,17 @@ impl Copy {
         let Some(engine) = self.following() else {
             // What became of a group of the leadership that ended is found out all the same.
             let slots = core.log.read(&core.stream, from, READ_BYTES)?;
+            if !slots.is_empty() {
+                core.check_last()?;
+            }
             return Ok(slots.iter().map(seen_slot).collect::<Result<_, _>>()?);
         };
         let from = from.min(engine.published().get() + 1);
         let groups = read_groups(&*core.log, &core.stream, from, READ_BYTES)?;
-        let (next, mut epoch) = {
-            let state = core.state();
-            (state.election.next(), state.election.log_epoch())
-        };
+        if !groups.is_empty() {
+            core.check_last()?;
+        }
         for group in &groups {
-            // What it had read already is older.
-            if group.range.first() >= next {
-                check_epoch(epoch, group)?;
-                epoch = group.epoch;
-            }
             match engine.apply(as_group(group)) {
                 Ok(_) => {}
                 Err(Error::SnapshotTooOld) => return Err(Stop::Later),
@@ -229,6 +226,7 @@ impl Copy {
             let why = format!("the copy is at {}, the log at {first}", engine.published());
             return Err(Stop::ForGood(why));
         }
+        core.check_last()?;
         let (salt, frames) =
             engine.epoch_record(CommitTs::from_raw(first), slot.epoch, &core.node)?;
         let body = core.prepare(&slot, salt, &frames)?;
@@ -267,23 +265,6 @@ impl Copy {
             _ => {}
         }
     }
-}
-
-/// Fails if a group that follows on one of leadership `epoch` is of another one, and does not begin
-/// it: something else has come in the place of what this node has. Epoch 0 is not known.
-fn check_epoch(epoch: u64, group: &Group) -> Result<(), Stop> {
-    if epoch == 0 || group.epoch == epoch {
-        return Ok(());
-    }
-    if group.epoch > epoch && Engine::leadership_of(as_group(group)) == Some(group.epoch) {
-        return Ok(());
-    }
-    let (first, found) = (group.range.first(), group.epoch);
-    Err(Stop::ForGood(format!(
-        "the replicated log goes on with commit {first} of leadership {found}, and this copy ends \
-         with one of leadership {epoch}: the store has lost what it had taken, and others have \
-         written since; give this node an empty folder"
-    )))
 }
 
 /// Why work on the log did not get done.

@@ -8,13 +8,13 @@ use telar_engine::{Engine, Snapshot};
 use telar_graph::CommitTs;
 
 use super::ReplicaError;
-use super::core::{Core, seen};
+use super::core::{Core, seen_slot};
 use super::driver::Driver;
-use super::election::{Election, Event, NotLeader, Role, Settings};
+use super::election::{Election, Event, NotLeader, Role, SeenSlot, Settings};
 use super::follower::Copy;
 use super::latest::Looks;
 use super::time::Clock;
-use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random, read_groups};
+use crate::store::{ErrorKind, Log, Name, StoreError, Stores, random};
 
 /// Settings of a replica.
 #[derive(Clone, Debug)]
@@ -83,10 +83,10 @@ impl Replica {
         let known = engine.published().get();
         drop(engine);
         behind(known)?;
-        let epoch = last_epoch(&*stores.log, &stream, known)?;
+        let last = last_slot(&*stores.log, &stream, known)?;
         let (holder, ttl) = (random()?, settings.ttl);
         let now = clock.now();
-        let election = Election::new(settings, holder, &node, votes, known + 1, epoch, now);
+        let election = Election::new(settings, holder, &node, votes, known + 1, last, now);
         let (log, coordination) = (Arc::clone(&stores.log), Arc::clone(&stores.coordination));
         let names = (stream.clone(), stream);
         let core = Core::new(log, coordination, names, (node, holder), ttl, clock, election);
@@ -342,18 +342,18 @@ impl Drop for Replica {
     }
 }
 
-/// The epoch of the last commit that the copy has, as far as the log still has it.
-fn last_epoch(log: &dyn Log, stream: &Name, known: u64) -> Result<u64, ReplicaError> {
+/// The slot of the last commit that the copy has, if the log still has it.
+fn last_slot(log: &dyn Log, stream: &Name, known: u64) -> Result<Option<SeenSlot>, ReplicaError> {
     if known == 0 {
-        return Ok(0);
+        return Ok(None);
     }
-    match read_groups(log, stream, known, 0) {
-        Ok(groups) => match groups.first() {
-            Some(group) => Ok(seen(group).epoch),
+    match log.read(stream, known, 0) {
+        Ok(slots) => match slots.first() {
+            Some(slot) => Ok(Some(seen_slot(slot)?)),
             None => Err(ReplicaError::LogBehind { known }),
         },
         // Others have written since; the lease knows of epochs at least as late.
-        Err(StoreError::Trimmed { .. }) => Ok(0),
+        Err(StoreError::Trimmed { .. }) => Ok(None),
         Err(cause) => {
             debug_assert_ne!(cause.kind(), ErrorKind::Behind);
             Err(cause.into())

@@ -122,20 +122,6 @@ impl FromStr for PartName {
     }
 }
 
-/// Returns what [`Log::has`] does, by a read.
-pub(super) fn shows(
-    log: &(impl Log + ?Sized),
-    stream: &Name,
-    timestamp: u64,
-) -> Result<bool, StoreError> {
-    match log.read(stream, timestamp, 0) {
-        Ok(slots) => Ok(!slots.is_empty()),
-        Err(StoreError::Trimmed { .. }) => Ok(true),
-        Err(StoreError::Missing { .. }) => Ok(false),
-        Err(cause) => Err(cause),
-    }
-}
-
 /// Streams of slots that are written once.
 pub trait Log: Send + Sync + fmt::Debug {
     /// Returns the longest body of a slot, and of a part, in bytes.
@@ -198,17 +184,6 @@ pub trait Log: Send + Sync + fmt::Debug {
             Err(StoreError::Trimmed { oldest, .. }) => Ok(oldest),
             Err(cause) => Err(cause),
         }
-    }
-
-    /// True if the log has the commit at `timestamp`, or has trimmed it: what was once read is
-    /// there for ever, unless the store has lost it.
-    ///
-    /// Cost: one read of the store.
-    ///
-    /// # Errors
-    /// Failures of the store.
-    fn has(&self, stream: &Name, timestamp: u64) -> Result<bool, StoreError> {
-        shows(self, stream, timestamp)
     }
 
     /// Returns the bytes of all bodies and parts that the stream has. Beside writers and trimming

@@ -18,7 +18,6 @@ use std::sync::Arc;
 use telar_graph::CommitTs;
 
 use super::raise_bounds;
-use crate::catalog::LabelSets;
 use crate::commit::protocol::{Mode, commit};
 use crate::commit::record::{self, IndexChange, Record, decode};
 use crate::commit::write_set::WriteSet;
@@ -90,17 +89,6 @@ pub(crate) fn epoch_record(
     let salt = shared.durable.as_ref().ok_or(Error::NotFollowing)?.wal.salt();
     let frames = frames_of_one(salt, ts, &record::encode_epoch(epoch, node))?;
     Ok((salt, frames))
-}
-
-/// Number of the leadership that a group begins, if it is the record of one.
-pub(crate) fn leadership_of(group: LogGroup<'_>) -> Option<u64> {
-    let records = group.records().ok()?;
-    let [(_, payload)] = records[..] else { return None };
-    // The record of a leadership has no label sets.
-    match decode(payload, &LabelSets::new()) {
-        Ok(Record::Epoch { number, .. }) => Some(number),
-        _ => None,
-    }
 }
 
 /// Writes what was appended, and makes it visible; returns the last commit that is.

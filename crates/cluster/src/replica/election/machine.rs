@@ -46,6 +46,8 @@ pub struct Election {
     leads_from: u64,
     /// The first timestamp that is not known from the log.
     next: u64,
+    /// The slot that holds the timestamp before that, if it is known.
+    last: Option<SeenSlot>,
     /// The largest epoch in the log.
     log_epoch: u64,
     /// The slot that is being put.
@@ -69,8 +71,8 @@ pub struct Election {
 
 impl Election {
     /// Returns the election of the process `holder` (a random number per start) of node `node`,
-    /// which knows the log up to before timestamp `next`, and in it epochs up to `log_epoch`. Only
-    /// one that `votes` ever leads.
+    /// which knows the log up to before timestamp `next`, and of it the slot `last` that holds the
+    /// timestamp before, if that was not trimmed. Only one that `votes` ever leads.
     #[must_use]
     pub fn new(
         settings: Settings,
@@ -78,7 +80,7 @@ impl Election {
         node: &str,
         votes: bool,
         next: u64,
-        log_epoch: u64,
+        last: Option<SeenSlot>,
         now: Moment,
     ) -> Self {
         Self {
@@ -91,7 +93,8 @@ impl Election {
             epoch: 0,
             leads_from: 0,
             next,
-            log_epoch,
+            last,
+            log_epoch: last.map_or(0, |last| last.epoch),
             put: None,
             unresolved: None,
             queue: VecDeque::new(),
@@ -128,10 +131,10 @@ impl Election {
         self.next
     }
 
-    /// Returns the largest epoch in the log, as far as it is known; 0 if it is not.
+    /// Returns the slot that holds the timestamp before [`next`](Self::next), if it is known.
     #[must_use]
-    pub fn log_epoch(&self) -> u64 {
-        self.log_epoch
+    pub fn last(&self) -> Option<SeenSlot> {
+        self.last
     }
 
     /// Returns the timestamp after the slot that is being put, or else [`next`](Self::next): what
@@ -356,6 +359,7 @@ impl Election {
             return;
         }
         self.next = slot.range.next();
+        self.last = Some(slot);
         self.log_epoch = self.log_epoch.max(slot.epoch);
         let put = self.put.take();
         if let Some(put) = put.filter(|put| put.slot == slot) {

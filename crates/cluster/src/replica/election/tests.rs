@@ -27,7 +27,7 @@ impl Bench {
         let settings = Settings::default();
         let start = Moment::from_start(now);
         Self {
-            node: Election::new(settings, holder, &format!("n{holder}"), votes, 1, 0, start),
+            node: Election::new(settings, holder, &format!("n{holder}"), votes, 1, None, start),
             now,
             register: None,
             log: Vec::new(),

@@ -32,6 +32,10 @@ impl World {
         else {
             return;
         };
+        replica.check_log();
+        if let Some(why) = replica.stopped() {
+            self.fail(format!("node {number} lacks what it stopped for: {why}"));
+        }
         if let Ok(Some(kept)) = replica.keep() {
             self.note_synced(number);
             node.kept.set(Some(kept.get()));

@@ -167,7 +167,7 @@ impl World {
         self.world_us.load(Ordering::Relaxed)
     }
 
-    fn fail(&self, why: String) {
+    pub(super) fn fail(&self, why: String) {
         self.failure.borrow_mut().get_or_insert(why);
     }
 

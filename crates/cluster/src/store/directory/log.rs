@@ -96,29 +96,29 @@ impl Directory {
     /// Fails unless a slot ends at `at`, or nothing before it is left.
     fn check_follows(&self, stream: &Stream, at: u64) -> Result<(), StoreError> {
         let mark = stream.check_mark(at)?;
-        if at == mark {
+        // It may be trimmed meanwhile.
+        if at == mark || self.ends(stream, at, mark)? || stream.check_mark(at)? == at {
             return Ok(());
         }
-        let (key, before) = (stream.name.as_str(), at - 1);
-        let follows = match self.boundaries.before(key, at) {
-            Some(first) => {
-                let path = stream.slot_path(first);
-                path.try_exists().map_err(|cause| files::io_error("look for", &path, cause))?
+        Err(StoreError::Missing { stream: stream.name.clone(), at: at - 1 })
+    }
+
+    /// True if a slot ends at `at`, which is after `mark`.
+    fn ends(&self, stream: &Stream, at: u64, mark: u64) -> Result<bool, StoreError> {
+        let key = stream.name.as_str();
+        if let Some(first) = self.boundaries.before(key, at) {
+            let path = stream.slot_path(first);
+            let exists = path.try_exists();
+            if exists.map_err(|cause| files::io_error("look for", &path, cause))? {
+                return Ok(true);
             }
-            None => {
-                let slot = stream.slot_before(&stream.firsts()?, before)?;
-                // What begins before the mark is no slot.
-                let is_slot = |range: &SlotRange| range.next() == at && range.first() >= mark;
-                let range = slot.map(|slot| slot.range).filter(is_slot);
-                self.boundaries.note(key, range);
-                range.is_some()
-            }
-        };
-        // It may have been trimmed meanwhile.
-        if !follows && stream.check_mark(at)? != at {
-            return Err(StoreError::Missing { stream: stream.name.clone(), at: before });
         }
-        Ok(())
+        let slot = stream.slot_before(&stream.firsts()?, at - 1)?;
+        // What begins before the mark is no slot.
+        let is_slot = |range: &SlotRange| range.next() == at && range.first() >= mark;
+        let range = slot.map(|slot| slot.range).filter(is_slot);
+        self.boundaries.note(key, range);
+        Ok(range.is_some())
     }
 }
 
@@ -139,9 +139,11 @@ impl Log for Directory {
                 if let Err(cause) = self.sync(&stream.slots) {
                     return unknown(cause);
                 }
-                self.boundaries.note(stream.name.as_str(), [range]);
                 match stream.check_mark(range.first()) {
-                    Ok(_) => Ok(Put::Won),
+                    Ok(_) => {
+                        self.boundaries.note(stream.name.as_str(), [range]);
+                        Ok(Put::Won)
+                    }
                     // Won and trimmed since, or trimmed and won in vain: the first has been read by
                     // others, so it is not for this writer to say that it did not happen.
                     Err(cause) => unknown(cause),

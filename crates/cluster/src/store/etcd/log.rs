@@ -9,7 +9,6 @@ use super::gateway::{ANSWER_TIMEOUT, Failure};
 use super::status::Status;
 use super::wire::{self, Done, KeyValue, Transaction, after, encode, range};
 use crate::store::error::check_size;
-use crate::store::log::shows;
 use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
 
 /// Slots asked for at once: 4 MiB.
@@ -126,12 +125,18 @@ impl Etcd {
         self.gateway.change_for_sure("/v3/kv/txn", body)
     }
 
-    fn page(&self, stream: &Name, keys: &Keys, from: u64) -> Result<Page, StoreError> {
+    fn page(
+        &self,
+        stream: &Name,
+        keys: &Keys,
+        from: u64,
+        slots_max: usize,
+    ) -> Result<Page, StoreError> {
         let (slots, at) = (keys.slots(), keys.slot(from));
         // etcd counts what a range holds, however few of it are wanted.
         let window_end = from.saturating_add(WINDOW);
         let end = keys.slot(window_end);
-        let following = range(at.as_bytes(), Some(end.as_bytes()), SLOTS_MAX, false);
+        let following = range(at.as_bytes(), Some(end.as_bytes()), slots_max, false);
         let mut ranges = vec![range(keys.mark().as_bytes(), None, 1, false), following];
         if !self.boundaries.knows(&keys.0, from) {
             ranges.push(range(slots.as_bytes(), Some(at.as_bytes()), 1, true));
@@ -154,14 +159,17 @@ impl Etcd {
             let slot = slot_of(kv)?;
             let next = slots.last().map_or(from, |last: &Slot| last.range.next());
             if slot.range.first() != next {
-                return Err(StoreError::Missing { stream: stream.clone(), at: next });
+                if slots.is_empty() {
+                    return Err(StoreError::Missing { stream: stream.clone(), at: next });
+                }
+                break;
             }
             slots.push(slot);
         }
         self.boundaries.note(&keys.0, slots.iter().map(|slot| slot.range));
         // The next one would begin where the last one ends.
         let next = slots.last().map_or(from, |last: &Slot| last.range.next());
-        let is_last = following.len() < SLOTS_MAX && next < window_end;
+        let is_last = following.len() < slots_max && next < window_end;
         Ok(Page { slots, revision: found.header.revision()?, is_last })
     }
 
@@ -190,7 +198,8 @@ impl Etcd {
         let (mut slots, mut bytes, mut revision) = (Vec::<Slot>::new(), 0, None);
         for _ in 0..PAGES_MAX {
             let next = slots.last().map_or(from, |slot| slot.range.next());
-            let page = self.page(stream, &keys, next);
+            let slots_max = if bytes_max == 0 { 1 } else { SLOTS_MAX };
+            let page = self.page(stream, &keys, next, slots_max);
             let page = match page {
                 Ok(page) => page,
                 Err(cause) if slots.is_empty() => return Err(cause),
@@ -281,20 +290,6 @@ impl Log for Etcd {
             }
             self.gateway.watch(&watch(&slots, revision + 1), left);
         }
-    }
-
-    fn has(&self, stream: &Name, timestamp: u64) -> Result<bool, StoreError> {
-        let keys = Keys::new(self, stream);
-        let known = self.boundaries.before(&keys.0, timestamp.saturating_add(1));
-        if let Some(first) = known {
-            let mut asked = range(keys.slot(first).as_bytes(), None, 1, false);
-            asked["keys_only"] = true.into();
-            let found: wire::Range = self.gateway.ask("/v3/kv/range", &asked)?;
-            if !found.kvs.is_empty() {
-                return Ok(true);
-            }
-        }
-        shows(self, stream, timestamp)
     }
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {

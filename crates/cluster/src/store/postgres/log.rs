@@ -106,17 +106,18 @@ impl Log for Postgres {
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
         let key = self.named(stream);
         let (mut slots, mut bytes, mut is_gap) = (Vec::<Slot>::new(), 0, false);
+        let slots_max = if bytes_max == 0 { 1 } else { SLOTS_MAX };
         'pages: loop {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let Ok(at) = to_sql(next) else { break };
-            let rows = self.ask(|client| client.query(READ, &[&key, &at, &SLOTS_MAX]));
+            let rows = self.ask(|client| client.query(READ, &[&key, &at, &slots_max]));
             let rows = match rows {
                 Ok(rows) => rows,
                 Err(cause) if slots.is_empty() => return Err(cause),
                 // What was read is whole; the next read meets the failure again.
                 Err(_) => break,
             };
-            let is_last = rows.len() < usize::try_from(SLOTS_MAX).unwrap_or(usize::MAX);
+            let is_last = rows.len() < usize::try_from(slots_max).unwrap_or(usize::MAX);
             for row in &rows {
                 let slot = slot_of(row)?;
                 let next = slots.last().map_or(from, |slot| slot.range.next());

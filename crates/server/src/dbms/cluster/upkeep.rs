@@ -92,10 +92,12 @@ impl State {
         let copies: Vec<_> =
             cluster.copies.lock().iter().map(|(name, copy)| (name.clone(), copy.clone())).collect();
         let mut trouble = None;
-        for (folder, copy) in copies {
+        for (folder, copy) in &copies {
             if let Err(error) = copy.replica.keep() {
                 trouble = Some(format!("the copy in {folder} cannot be synced: {error}"));
             }
+        }
+        for (folder, copy) in copies {
             copy.replica.check_log();
             if !copy.leads() {
                 // Another one that leads later has seen nothing of what comes meanwhile.

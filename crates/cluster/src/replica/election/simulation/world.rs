@@ -197,7 +197,7 @@ impl World {
         found.start = start;
         found.applied = Applied::default();
         let name = format!("node-{node}");
-        let election = Election::new(Settings::default(), start, &name, true, 1, 0, now);
+        let election = Election::new(Settings::default(), start, &name, true, 1, None, now);
         found.election = Some(election.with_fault(fault));
         found.tick_at = u64::MAX;
         self.step(node, Event::Tick);

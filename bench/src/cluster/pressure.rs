@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use telar_cluster::store::{
-    Append, Appender, Log, Name, Reader, SlotRange, StoreError, Stores, sweep,
+    Append, Appender, Log, Name, Reader, SlotRange, StoreError, Stores, Sweeper,
 };
 
 use super::{Failed, nanos, new_name};
@@ -132,6 +132,7 @@ struct Follower<'l> {
     trimmed: u64,
     /// Groups that are kept; all of them if none.
     keep: Option<u64>,
+    sweeper: Sweeper,
 }
 
 impl Follower<'_> {
@@ -144,7 +145,7 @@ impl Follower<'_> {
             // Not for each group: a leader looks after its log now and then, too.
             if back - self.trimmed > keep / 4 {
                 self.log.trim(self.stream, back + 1)?;
-                sweep(self.log, self.stream)?;
+                self.sweeper.sweep(self.log, self.stream)?;
                 self.trimmed = back;
             }
         }
@@ -164,7 +165,8 @@ fn follow(
     let reader = Reader::new(log, stream.clone(), 1);
     // What is being put is never trimmed.
     let keep = keep.map(|keep| (keep / bytes as u64).max(2));
-    let mut follower = Follower { log, stream, reader, found: 0, trimmed: 0, keep };
+    let mut follower =
+        Follower { log, stream, reader, found: 0, trimmed: 0, keep, sweeper: Sweeper::default() };
     let mut failing = None;
     loop {
         // Asked first: what was acknowledged before the end is read after it.
@@ -230,7 +232,7 @@ pub fn run(options: &Options, stage: &mut dyn FnMut(&str)) -> Result<(Report, Ta
             let cell = checked_cell(&stores, &stream, bytes, *rate, options)?;
             // What a long run leaves behind would fill the disk.
             stores.log.trim(&stream, cell.groups + 1)?;
-            sweep(&*stores.log, &stream)?;
+            Sweeper::default().sweep(&*stores.log, &stream)?;
             let ms = |share| cell.latencies.quantile(share) as f64 / 1e6;
             let figures = [
                 cell.rate,

@@ -137,8 +137,8 @@ mod tests {
             self.0.read_part(at, part)
         }
 
-        fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
-            self.0.parts(stream)
+        fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
+            self.0.parts(stream, from)
         }
 
         fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {

@@ -208,7 +208,7 @@ pub trait Log: Send + Sync + fmt::Debug {
             from = last.range.next();
             bytes += slots.iter().map(|slot| slot.body.len() as u64).sum::<u64>();
         }
-        for part in self.parts(stream)? {
+        for part in self.parts(stream, 0)? {
             bytes += self.read_part(stream, part)?.map_or(0, |part| part.len() as u64);
         }
         Ok(bytes)
@@ -234,11 +234,14 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// Failures of the store.
     fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Returns the names of all parts in order, with those that no slot names.
+    /// Returns the names of all parts for slots from `from` on, in order, with those that no slot
+    /// names.
+    ///
+    /// Cost: a store may read them to list them, as etcd does.
     ///
     /// # Errors
     /// Failures of the store.
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError>;
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError>;
 
     /// Removes a part; one that is not there is no error.
     ///

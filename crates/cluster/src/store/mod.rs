@@ -49,7 +49,7 @@ pub use images::{ImageInfo, Images};
 pub use log::{Log, PartName, Put, Slot, SlotRange};
 pub use name::{NAME_BYTES_MAX, Name};
 pub use slots::random;
-pub use slots::{Append, Appender, Group, Reader, begin_at, sweep};
+pub use slots::{Append, Appender, Group, Reader, Sweeper, begin_at};
 pub(crate) use slots::{Origin, prepare, read_groups};
 pub use url::{Authorities, Endpoint, PostgresUrl, StoreUrl, without_password};
 

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A slot that names parts is put after them, so whoever reads it finds them. Parts of an attempt
-//! that did not win are orphans; [`sweep`] removes them.
+//! that did not win are orphans; [`Sweeper`] removes them.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -256,33 +256,48 @@ fn assemble(log: &dyn Log, stream: &Name, slot: Slot) -> Result<Group, StoreErro
 }
 
 /// Removes the parts that no slot names and that none will name: those of attempts that lost their
-/// slot, and those of trimmed slots. Returns how many. May run beside writers.
-///
-/// Cost: a list of the parts, one read for each slot that has some.
-///
-/// # Errors
-/// What the store reports; sweeping again removes the others.
-pub fn sweep(log: &dyn Log, stream: &Name) -> Result<usize, StoreError> {
-    let mut removed = 0;
-    let mut known: Option<(u64, Holder)> = None;
-    for part in log.parts(stream)? {
-        let holder = match known {
-            Some((slot, holder)) if slot == part.slot => holder,
-            _ => Holder::of(log, stream, part.slot)?,
-        };
-        known = Some((part.slot, holder));
-        let named = match holder {
-            // The slot is not written: its writer may be about to.
-            Holder::Nobody => true,
-            Holder::Body { nonce, parts } => nonce == part.nonce && part.index < parts,
-            Holder::Gone => false,
-        };
-        if !named {
-            log.remove_part(stream, part)?;
-            removed += 1;
+/// slot. One sweeper belongs to one stream.
+#[derive(Debug, Clone, Default)]
+pub struct Sweeper {
+    /// Slots before this one are written, and were looked at.
+    from: u64,
+}
+
+impl Sweeper {
+    /// Looks at the parts for slots that were not written at the last call; returns how many it
+    /// has removed. May run beside writers. A part that a sleeper stores for a slot that was looked
+    /// at stays until the slot is trimmed.
+    ///
+    /// Cost: a list of these parts, one read for each slot that has some.
+    ///
+    /// # Errors
+    /// What the store reports; sweeping again removes the others.
+    pub fn sweep(&mut self, log: &dyn Log, stream: &Name) -> Result<usize, StoreError> {
+        let (mut removed, mut from) = (0, self.from);
+        let mut known: Option<(u64, Holder)> = None;
+        for part in log.parts(stream, from)? {
+            let holder = match known {
+                Some((slot, holder)) if slot == part.slot => holder,
+                _ => Holder::of(log, stream, part.slot)?,
+            };
+            known = Some((part.slot, holder));
+            let named = match holder {
+                // The slot is not written: its writer may be about to.
+                Holder::Nobody => true,
+                Holder::Body { nonce, parts } => nonce == part.nonce && part.index < parts,
+                Holder::Gone => false,
+            };
+            if !named {
+                log.remove_part(stream, part)?;
+                removed += 1;
+            }
+            if !matches!(holder, Holder::Nobody) {
+                from = part.slot;
+            }
         }
+        self.from = from;
+        Ok(removed)
     }
-    Ok(removed)
 }
 
 /// Finding at the place where a slot would begin.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use telar_cluster::store::{
     Append, Appender, ErrorKind, Group, HEADER_BYTES, Log, Name, PartName, Put, Reader, StoreError,
-    begin_at, sweep,
+    Sweeper, begin_at,
 };
 
 use crate::{Fixture, LIMIT, name, range};
@@ -52,11 +52,11 @@ pub(crate) fn groups_of_all_sizes_come_back(store: &impl Fixture) {
     let parts = [0, 0, 0, 0, 1, 1, 2, 2, 41];
     let mut first = 1;
     for (bytes, parts) in sizes.into_iter().zip(parts) {
-        let before = log.parts(&stream).unwrap().len();
+        let before = log.parts(&stream, 0).unwrap().len();
         let range = range(first, first + 3);
         let append = appender.append(range, 9, 77, &payload(bytes, 0), PATIENCE).unwrap();
         assert!(matches!(append, Append::Won), "{bytes}: {append:?}");
-        assert_eq!(log.parts(&stream).unwrap().len() - before, parts, "{bytes}");
+        assert_eq!(log.parts(&stream, 0).unwrap().len() - before, parts, "{bytes}");
         first += 3;
     }
     let groups = read_all(&*store.open().log, &stream, 1);
@@ -72,7 +72,7 @@ pub(crate) fn groups_of_all_sizes_come_back(store: &impl Fixture) {
     assert_eq!(nonces.len(), groups.len());
     // Trimming takes the parts along.
     log.trim(&stream, first).unwrap();
-    assert!(log.parts(&stream).unwrap().is_empty());
+    assert!(log.parts(&stream, 0).unwrap().is_empty());
 }
 
 pub(crate) fn orphans_are_swept_and_others_are_not(store: &impl Fixture) {
@@ -92,13 +92,16 @@ pub(crate) fn orphans_are_swept_and_others_are_not(store: &impl Fixture) {
     for slot in [4, 3] {
         log.put_part(&stream, PartName { slot, nonce: 5, index: 0 }, b"part").unwrap();
     }
-    let named = log.parts(&stream).unwrap().into_iter().find(|part| part.slot == 1).unwrap();
+    let named = log.parts(&stream, 0).unwrap().into_iter().find(|part| part.slot == 1).unwrap();
     let nonce = read_all(log, &stream, 1)[0].identity.nonce;
     log.put_part(&stream, PartName { nonce, index: 3, ..named }, b"part").unwrap();
-    assert_eq!(log.parts(&stream).unwrap().len(), 12);
-    assert_eq!(sweep(log, &stream).unwrap(), 3 + 3 + 1 + 1);
-    assert_eq!(sweep(log, &stream).unwrap(), 0);
-    let slots: Vec<u64> = log.parts(&stream).unwrap().iter().map(|part| part.slot).collect();
+    assert_eq!(log.parts(&stream, 0).unwrap().len(), 12);
+    let parts = |from| log.parts(&stream, from).unwrap().len();
+    assert_eq!([1, 2, 3, 4, 5].map(parts), [12, 5, 2, 1, 0]);
+    let mut sweeper = Sweeper::default();
+    assert_eq!(sweeper.sweep(log, &stream).unwrap(), 3 + 3 + 1 + 1);
+    assert_eq!(sweeper.sweep(log, &stream).unwrap(), 0);
+    let slots: Vec<u64> = log.parts(&stream, 0).unwrap().iter().map(|part| part.slot).collect();
     assert_eq!(slots, [1, 1, 1, 4]);
     assert_eq!(read_all(log, &stream, 1)[0].payload, large);
 }
@@ -161,7 +164,7 @@ pub(crate) fn damage_is_noticed(store: &impl Fixture) {
     let appender = Appender::new(&*log, stream.clone()).unwrap();
     let large = payload(2 * LIMIT, 3);
     assert!(matches!(appender.append(range(1, 2), 1, 0, &large, PATIENCE), Ok(Append::Won)));
-    let part = log.parts(&stream).unwrap()[1];
+    let part = log.parts(&stream, 0).unwrap()[1];
     log.remove_part(&stream, part).unwrap();
     damaged(&stream, "part 1 of 2 is missing");
     log.put_part(&stream, part, &[1; LIMIT]).unwrap();

@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use telar_cluster::store::{Append, Appender, PutIf, Reader, Stores, Version, sweep};
+use telar_cluster::store::{Append, Appender, PutIf, Reader, Stores, Sweeper, Version};
 use tempfile::TempDir;
 
 use crate::{LIMIT, name, open_folder, range};
@@ -61,6 +61,7 @@ fn work(stores: &Stores, mut done: File) {
     let mut next = reader.next();
     let images = stores.images.as_ref().unwrap();
     let end = Instant::now() + Duration::from_secs(60);
+    let mut sweeper = Sweeper::default();
     for turn in 0_u64.. {
         if Instant::now() > end {
             return;
@@ -90,7 +91,7 @@ fn work(stores: &Stores, mut done: File) {
             images.put(&name("image"), &mut Cursor::new(content)).unwrap();
         }
         if turn % 16 == 7 {
-            sweep(&*stores.log, &stream).unwrap();
+            sweeper.sweep(&*stores.log, &stream).unwrap();
         }
     }
 }
@@ -180,8 +181,8 @@ fn killed_processes_leave_a_whole_store_with_all_that_was_acknowledged() {
         assert_eq!(image.len(), IMAGE_BYTES);
         assert!(image.iter().all(|byte| *byte == image[0]));
     }
-    sweep(&*stores.log, &name("graph")).unwrap();
-    assert_eq!(sweep(&*stores.log, &name("graph")).unwrap(), 0);
+    Sweeper::default().sweep(&*stores.log, &name("graph")).unwrap();
+    assert_eq!(Sweeper::default().sweep(&*stores.log, &name("graph")).unwrap(), 0);
     assert_eq!(read_log(&stores), groups);
     println!("{} groups, acknowledged {:?}", groups.len(), count(&lines));
 }

@@ -59,8 +59,8 @@ impl Log for Slow {
         self.log.read_part(at, part)
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
-        self.log.parts(stream)
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
+        self.log.parts(stream, from)
     }
 
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {

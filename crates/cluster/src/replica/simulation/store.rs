@@ -57,9 +57,9 @@ impl Log for Reached {
         self.store.read_part(stream, part)
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
         self.check()?;
-        self.store.parts(stream)
+        self.store.parts(stream, from)
     }
 
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {

@@ -260,7 +260,7 @@ impl Log for Directory {
                 files::remove(&stream.slot_path(first))?;
             }
         }
-        for part in self.parts(&stream.name)? {
+        for part in self.parts(&stream.name, 0)? {
             if part.slot < mark {
                 files::remove(&stream.part_path(part))?;
             }
@@ -289,9 +289,10 @@ impl Log for Directory {
         Ok(found.map(|(_, bytes)| bytes))
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
         let names = Folder::at(&self.stream(stream).parts).names()?;
-        Ok(names.iter().filter_map(|name| name.parse().ok()).collect())
+        let parts = names.iter().filter_map(|name| name.parse::<PartName>().ok());
+        Ok(parts.filter(|part| part.slot >= from).collect())
     }
 
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {

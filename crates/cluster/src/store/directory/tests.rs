@@ -194,6 +194,6 @@ fn foreign_files_are_passed_over() {
         fs::write(folder.path().join(file), "text").unwrap();
     }
     assert_eq!(store.read(&name("s"), 1, 100).unwrap(), [slot]);
-    assert_eq!(store.parts(&name("s")).unwrap().len(), 1);
+    assert_eq!(store.parts(&name("s"), 0).unwrap().len(), 1);
     assert_eq!(Coordination::list(&store, "").unwrap(), []);
 }

@@ -347,10 +347,12 @@ impl Log for Etcd {
         found.kvs.first().map(KeyValue::value).transpose()
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
         let prefix = Keys::new(self, stream).parts();
         let end = after(&prefix);
-        let (mut from, mut names) = (prefix.clone().into_bytes(), Vec::new());
+        // Names begin with the slot's digits.
+        let first = format!("{prefix}{}", digits(from));
+        let (mut from, mut names) = (first.into_bytes(), Vec::new());
         loop {
             let mut request = range(&from, Some(&end), PARTS_MAX, false);
             request["keys_only"] = true.into();

@@ -199,10 +199,11 @@ impl Log for Postgres {
         Ok(row.map(|row| row.get(0)))
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
-        let key = self.named(stream);
-        let list = "SELECT name FROM telar.part WHERE stream = $1 ORDER BY name";
-        let rows = self.ask(|client| client.query(list, &[&key]))?;
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
+        // Names begin with the slot's digits, and sort as slots do.
+        let (key, first) = (self.named(stream), format!("{from:020}"));
+        let list = "SELECT name FROM telar.part WHERE stream = $1 AND name >= $2 ORDER BY name";
+        let rows = self.ask(|client| client.query(list, &[&key, &first]))?;
         Ok(rows.iter().filter_map(|row| row.get::<_, &str>(0).parse().ok()).collect())
     }
 

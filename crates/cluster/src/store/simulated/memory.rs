@@ -111,9 +111,9 @@ impl Memory {
 
     /// As [`Log::parts`](crate::store::Log::parts).
     #[must_use]
-    pub fn parts(&self, stream: &Name) -> Vec<PartName> {
-        let found = self.streams.get(stream);
-        found.map_or_else(Vec::new, |found| found.parts.keys().copied().collect())
+    pub fn parts(&self, stream: &Name, from: u64) -> Vec<PartName> {
+        let parts = self.streams.get(stream).into_iter().flat_map(|found| found.parts.keys());
+        parts.copied().filter(|part| part.slot >= from).collect()
     }
 
     /// As [`Log::remove_part`](crate::store::Log::remove_part).

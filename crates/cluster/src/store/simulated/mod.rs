@@ -207,8 +207,8 @@ impl Log for Simulated {
         Ok(self.readable()?.memory.read_part(stream, part))
     }
 
-    fn parts(&self, stream: &Name) -> Result<Vec<PartName>, StoreError> {
-        Ok(self.readable()?.memory.parts(stream))
+    fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {
+        Ok(self.readable()?.memory.parts(stream, from))
     }
 
     fn remove_part(&self, stream: &Name, part: PartName) -> Result<(), StoreError> {

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use telar_cluster::keys::Keys;
-use telar_cluster::store::{ImageInfo, Images, Name, StoreError, Stores, Version, sweep};
+use telar_cluster::store::{ImageInfo, Images, Name, StoreError, Stores, Sweeper, Version};
 use telar_cluster::upkeep::{LogState, MemberCopy, Upkeep, decide};
 
 use super::super::Dbms;
@@ -73,6 +73,7 @@ impl Seen {
 #[derive(Debug, Default)]
 pub(super) struct State {
     logs: HashMap<String, Seen>,
+    sweepers: HashMap<String, Sweeper>,
     /// Streams of dropped databases that were removed, and the version of the shared state for
     /// which that was done.
     removed: HashSet<Name>,
@@ -102,6 +103,7 @@ impl State {
             if !copy.leads() {
                 // Another one that leads later has seen nothing of what comes meanwhile.
                 self.logs.remove(&folder);
+                self.sweepers.remove(&folder);
                 copy.log.set(0, false);
                 continue;
             }
@@ -151,11 +153,15 @@ impl State {
             Upkeep::Trim(before) => {
                 let mark = stores.log.trim(&stream, before)?;
                 if mark > oldest {
-                    sweep(&*stores.log, &stream)?;
+                    let sweeper = self.sweepers.entry(folder.to_owned()).or_default();
+                    sweeper.sweep(&*stores.log, &stream)?;
                     if seen.image.is_some_and(|commit| commit < mark - 1) {
                         remove_images(stores, keys, folder, mark - 1)?;
                     }
-                    seen = Seen::measure(stores, keys, folder, seen.warned)?;
+                    // Less than it was is good to know at once where commits wait for it.
+                    if seen.is_due() || limits.is_full(seen.bytes) {
+                        seen = Seen::measure(stores, keys, folder, seen.warned)?;
+                    }
                 }
             }
             Upkeep::Image => wants_image = true,

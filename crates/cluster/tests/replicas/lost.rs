@@ -1,5 +1,5 @@
-//! Nodes whose store has lost what it had taken: its last slots, as where a standby is promoted that
-//! had not everything.
+//! Nodes whose store has lost what it had taken: its last slots, as where a standby is promoted
+//! that had not everything.
 
 use std::fs;
 use std::thread;

@@ -1,4 +1,5 @@
-//! Faults: packets between the ports of the bridge that are lost, processes that stand still or die.
+//! Faults: packets between the ports of the bridge that are lost, processes that stand still or
+//! die.
 
 use crate::hosts::{NODES, STORE, Servers, run};
 

@@ -8,9 +8,9 @@
 //! ```
 //!
 //! Names of clusters and streams have `%` in place of `/`. Each operation is one transaction of
-//! etcd, so a put checks the trim mark, that the slot is free and the one before it there in one step,
-//! and a read sees log and mark at one revision. Values are compared as bytes, and marks have 20 digits, so *mark <=
-//! first* is a comparison that etcd makes itself.
+//! etcd, so a put checks the trim mark, that the slot is free and the one before it there in one
+//! step, and a read sees log and mark at one revision. Values are compared as bytes, and marks have
+//! 20 digits, so *mark <= first* is a comparison that etcd makes itself.
 //!
 //! There are no images: etcd is made for small values. Users of etcd are not built yet.
 //! [`Log::concerns`](super::Log::concerns) says if its version is older than advised, or its quota

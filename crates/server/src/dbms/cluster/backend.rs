@@ -105,10 +105,11 @@ impl ReplicaBackend {
     /// leader has acknowledged.
     fn check_lease(&self, shown: CommitTs) -> Result<(), QueryError> {
         let replica = &self.copy.replica;
-        // Where reads are strict on every node, those of one that was deposed are none.
-        let checked = match self.copy.latest_reads && !self.engine.follows() {
-            true => replica.check_leads(shown),
-            false => replica.check_lease(shown),
+        // Who reads in the copy of a leader is promised what is newest. Once the node is deposed
+        // nothing is read there any more: it is opened anew, to be read as that of a follower.
+        let checked = match self.engine.follows() {
+            true => replica.check_lease(shown),
+            false => replica.check_leads(shown),
         };
         checked.map_err(|_| self.copy.no_lease())
     }

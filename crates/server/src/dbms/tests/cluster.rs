@@ -10,6 +10,8 @@ use tempfile::TempDir;
 use telar_cluster::keys::Keys;
 use telar_cluster::replica::election::{Lease, Settings as Election};
 use telar_cluster::store::Stores;
+use telar_db::Isolation;
+use telar_db::query::ErrorKind;
 
 use super::*;
 use crate::dbms::{AccessMode, ClusterSettings, Report};
@@ -269,6 +271,33 @@ fn a_leader_that_hands_over_ends_its_transactions_and_follows() {
     });
     assert_eq!(refusal(attempt(&client, "CREATE (:Kept)")).0, NOT_A_LEADER);
     drop((client, other));
+    close(a);
+    close(b);
+}
+
+#[test]
+fn a_leader_that_was_deposed_shows_nothing_before_its_copy_is_opened_anew() {
+    let place = Place::new();
+    let (a, b) = (place.node("a", 1), place.node("b", 2));
+    let [leader, follower] = by_leader([&a, &b], "telar");
+    let client = admin(leader);
+    eventually("a commit", || attempt(&client, "CREATE (:Thing)").ok());
+    // Whoever has the database keeps its copy from being opened anew.
+    let database = leader.database(Some("telar")).unwrap();
+    let backend = database.backend();
+    assert!(backend.snapshot().is_ok());
+    run(&client, "CALL telar.cluster.transfer()");
+    eventually("a commit", || attempt(&admin(follower), "CREATE (:Thing)").ok());
+    // It knows nothing of that one, and is no leader's any more.
+    let reads = backend.snapshot().map(drop).unwrap_err();
+    let writes = backend.begin(Isolation::Snapshot).map(drop).unwrap_err();
+    for refused in [reads, writes] {
+        assert_eq!(refused.kind, ErrorKind::NotALeader, "{}", refused.message);
+    }
+    drop(database);
+    let count = "MATCH (n:Thing) RETURN count(n)";
+    eventually("it follows", || attempt(&client, count).ok().filter(|found| *found == ["2"]));
+    drop(client);
     close(a);
     close(b);
 }

@@ -298,7 +298,7 @@ class Load:
         # Strict reads have routes of their own: they do not find a new leader for the other two.
         self.driver, self.strict_driver = cluster_driver(nodes, **limits), cluster_driver(nodes, **limits)
         self.record = beside.record if beside else Record(self.events_before())
-        self.first = leaderships(nodes[0])
+        self.first = beside.first if beside else leaderships(nodes[0])
         self.acknowledged, self.times, self.unknown, self.longest = [], [], [], 0.0
         self.stale, self.pause, self.strict_pause, self.errors = 0, 0.0, 0.0, []
         self.record.loads.append(self)
@@ -381,13 +381,16 @@ class Load:
             self.strict_pause = max(self.strict_pause, time.monotonic() - begun)
             time.sleep(0.01)
 
-    def end(self):
-        """Ends all three; returns how often the leader has changed."""
+    def stop(self):
         self.ended.set()
         for thread in self.threads:
             thread.join()
         self.driver.close()
         self.strict_driver.close()
+
+    def end(self):
+        """Stops all three; returns how often the leader has changed."""
+        self.stop()
         return leaderships(self.nodes[0]) - self.first
 
 
@@ -412,7 +415,7 @@ class Witness:
                 self.refused += 1
             time.sleep(0.005)
 
-    def end(self):
+    def stop(self):
         self.ended.set()
         self.thread.join()
         self.driver.close()
@@ -456,7 +459,7 @@ def frozen(nodes, seconds, times, strict):
         until("more writes beside", lambda: len(beside.acknowledged) > before_beside + 10)
         until("the node is back", lambda: is_back(leader, nodes))
         for client in [beside, *witnesses]:
-            client.end()
+            client.stop()
         shown, refused = (sum(getattr(each, what) for each in witnesses) for what in ("shown", "refused"))
         print(f"reads at {leader.name} when it went on: refused: {refused}, answered: {shown}", flush=True)
         stale = [missing for witness in witnesses for missing in witness.stale]

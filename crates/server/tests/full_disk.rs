@@ -54,6 +54,8 @@ impl Node {
         let mut child = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
         let bolt = lines.find_map(|line| Some(line.strip_prefix("Bolt at ")?.to_owned()));
+        // A server whose output nobody takes any more ends.
+        std::thread::spawn(move || lines.for_each(drop));
         Self { name, child, bolt: bolt.expect("the node starts") }
     }
 

@@ -49,6 +49,8 @@ UNAVAILABLE = "Neo.TransientError.General.DatabaseUnavailable"
 SECONDS_TO_WRITE_MAX = 8
 # For how long the log waits for a node that is silent.
 SECONDS_KEPT = 8
+# Begins what is said of a read that failed.
+READ = "read: "
 # Clients that read at a node while it is stopped, and when it goes on.
 WITNESSES = 4
 # A read that changes nothing. It could, so a node that does not lead refuses it.
@@ -364,7 +366,7 @@ class Load:
                 # The bookmark is of the last of these commits, or of a later one.
                 self.stale += known > 0 and found < self.record.before + known
             except (DriverError, Neo4jError) as error:
-                self.errors.append(repr(error))
+                self.errors.append(f"{READ}{error!r}")
             self.pause = max(self.pause, time.monotonic() - begun)
             time.sleep(0.01)
 
@@ -614,7 +616,9 @@ def left_behind(nodes):
     for node in nodes:
         until(f"all commits at {node.name}", lambda: events(node) == expected)
         check(f"{node.name} has every commit", True)
-    check("no transaction fails meanwhile", len(load.errors) <= changes, load.errors)
+    # What the kill cut off may be the end of a read there, which the driver does not run again.
+    writes = [error for error in load.errors if not error.startswith(f"{READ}IncompleteCommit")]
+    check("no transaction fails meanwhile", len(writes) <= changes and len(load.errors) <= len(writes) + 1, load.errors)
     strict_reads_hold(load.record)
 
 

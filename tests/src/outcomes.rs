@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::history::{Op, Txn};
 
-/// What became of a transaction, as far as its client knows.
+/// The end of a transaction, as far as its client knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// Its commit was acknowledged.
@@ -19,9 +19,9 @@ pub enum Outcome {
 /// A transaction, with its outcome.
 #[derive(Debug)]
 pub struct Recorded {
-    /// What it did; `commit_ts` and `end` are right once it is [resolved].
+    /// Its steps; `commit_ts` and `end` are right once it is [resolved].
     pub txn: Txn,
-    /// What its client was told.
+    /// The answer to its client.
     pub outcome: Outcome,
 }
 

@@ -20,7 +20,7 @@ use crate::outcomes::{Counts, Outcome, Recorded, resolved, txns};
 /// that did not see what had ended before they began.
 ///
 /// # Errors
-/// What is wrong with a line, or with the history.
+/// The fault of a line, or of the history.
 pub fn check_text(text: &str) -> Result<(Counts, Found), String> {
     let lines = text.lines().enumerate();
     let read = |(at, line): (usize, &str)| {

@@ -65,7 +65,7 @@ pub(super) struct State {
     pub(super) stopped: Option<String>,
     /// True if that is because the log was trimmed past the copy.
     pub(super) behind: bool,
-    /// What holds the copy up, until it goes on.
+    /// The failure that holds the copy up, until it goes on.
     pub(super) held_up: Option<HeldUp>,
 }
 
@@ -276,8 +276,8 @@ impl Core {
     /// Fails with [`StoreError::Missing`] if the store does not have the last slot that this node
     /// knows of any more: it has lost its end, and others may have written in its place since.
     ///
-    /// What was read before this call, if it does not fail, continues what the node knows: a slot
-    /// is lost with all that come after it, and never comes back.
+    /// If it does not fail, slots that were read before this call continue what the node knows: a
+    /// slot is lost with all that come after it, and never comes back.
     pub(super) fn check_last(&self) -> Result<(), StoreError> {
         let (last, known) = {
             let state = self.state();

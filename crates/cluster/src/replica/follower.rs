@@ -271,7 +271,7 @@ impl Copy {
 enum Stop {
     /// It is tried again.
     Later,
-    /// It is tried again once the copy has been opened anew.
+    /// The next attempt comes once the copy has been opened anew.
     HeldUp(String),
     /// Nothing that is tried again would change it.
     ForGood(String),

@@ -20,7 +20,7 @@ pub(super) struct Boundaries(Mutex<BTreeMap<String, Known>>);
 /// Timestamps of a stream.
 #[derive(Debug, Default)]
 struct Known {
-    /// Where a slot ends, and where it begins.
+    /// Beginnings of slots, by where they end.
     firsts: HashMap<u64, u64>,
     /// The one that was noted first is forgotten first, wherever in the stream it is: a reader that
     /// is far behind others goes on from what it has just read.
@@ -44,11 +44,7 @@ impl Boundaries {
     /// Remembers where these slots of the stream end.
     pub(super) fn note(&self, stream: &str, slots: impl IntoIterator<Item = SlotRange>) {
         let mut streams = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // Most streams are known: no text is made for those.
-        if !streams.contains_key(stream) {
-            streams.insert(stream.to_owned(), Known::default());
-        }
-        let Some(Known { firsts, noted }) = streams.get_mut(stream) else { return };
+        let Known { firsts, noted } = streams.entry(stream.to_owned()).or_default();
         for slot in slots {
             if firsts.insert(slot.next(), slot.first()).is_none() {
                 noted.push_back(slot.next());

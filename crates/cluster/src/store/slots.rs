@@ -271,7 +271,7 @@ impl Sweeper {
     /// Cost: a list of these parts, one read for each slot that has some.
     ///
     /// # Errors
-    /// What the store reports; sweeping again removes the others.
+    /// Failures of the store; sweeping again removes the others.
     pub fn sweep(&mut self, log: &dyn Log, stream: &Name) -> Result<usize, StoreError> {
         let (mut removed, mut from) = (0, self.from);
         let mut known: Option<(u64, Holder)> = None;

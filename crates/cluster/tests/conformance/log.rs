@@ -186,8 +186,8 @@ pub(crate) fn a_slot_comes_after_the_one_before_it(store: &impl Fixture) {
     lacks(&*log, &stream, 12);
 }
 
-/// What no store may do, and some do: one that is promoted and had not everything, one whose disk
-/// was lost.
+/// No store may lose slots, and some do: one that is promoted and had not everything, one whose
+/// disk was lost.
 pub(crate) fn what_a_store_has_lost_is_missed(store: &impl Fixture) {
     let (log, stream) = (store.open().log, name("lost"));
     fill(&*log, &stream, 1..=6, 1);

@@ -20,7 +20,7 @@ impl Place {
         format!("dir:{}", self.path(name))
     }
 
-    /// Whether a command succeeds, and all that it says. The store comes first.
+    /// Success of a command, and all that it says. The store comes first.
     fn command(&self, command: &str, arguments: &[&str]) -> (bool, String) {
         let mut telar = telar();
         telar.args(["cluster", command, &self.url("log")]).args(arguments);

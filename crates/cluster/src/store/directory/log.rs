@@ -61,7 +61,7 @@ impl Stream {
         Ok(oldest)
     }
 
-    /// Where slots begin, in order.
+    /// Beginnings of all slots, in order.
     fn firsts(&self) -> Result<Vec<u64>, StoreError> {
         Ok(numbers(&Folder::at(&self.slots).names()?))
     }

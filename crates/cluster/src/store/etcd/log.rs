@@ -19,7 +19,7 @@ const PAGES_MAX: usize = 32;
 const WINDOW: u64 = 1 << 16;
 /// Parts listed at once.
 const PARTS_MAX: usize = 1000;
-/// How often a put is tried again because the mark was made, or moved, meanwhile.
+/// Attempts of a put, as the mark may be made, or moved, meanwhile.
 const TRIES_MAX: u32 = 4;
 
 struct Keys(String);
@@ -173,7 +173,7 @@ impl Etcd {
         Ok(Page { slots, revision: found.header.revision()?, is_last })
     }
 
-    /// Where the slot begins that ends at `at`; none if there is none.
+    /// The beginning of the slot that ends at `at`; none if there is none.
     fn slot_before(&self, keys: &Keys, at: u64) -> Result<Option<u64>, StoreError> {
         if let Some(first) = self.boundaries.before(&keys.0, at) {
             return Ok(Some(first));

@@ -3,11 +3,9 @@
 use telar_cluster::keys::Keys;
 use telar_cluster::store::Stores;
 
-use super::cluster::{Place, by_leader};
+use super::cluster::{Place, by_leader, make, things};
 use super::*;
 use crate::dbms::{Founding, Report, StoreUrls, remove_member};
-
-const NAMES: &str = "MATCH (n:Thing) RETURN n.name ORDER BY n.name";
 
 fn url(place: &Place, name: &str) -> String {
     format!("dir:{}", place.path(name).display())
@@ -24,20 +22,7 @@ fn with(place: &Place, node: &str, store: &str, coordination: Option<&str>) -> D
 
 /// A node that has joined; its number is its port.
 fn start(place: &Place, (node, port): (&str, u16)) -> Arc<Dbms> {
-    let dbms = place.open(node, with(place, node, "log", Some("rest"))).unwrap();
-    dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
-    dbms
-}
-
-fn write(dbms: &Arc<Dbms>, name: &str) {
-    let text = format!("MERGE (:Thing {{name: '{name}'}})");
-    eventually("a commit", || attempt(&admin(dbms), &text).ok());
-}
-
-fn things(dbms: &Arc<Dbms>, expected: &[&str]) {
-    eventually("the things", || {
-        attempt(&admin(dbms), NAMES).ok().filter(|found| *found == expected)
-    });
+    place.joined(node, port, with(place, node, "log", Some("rest")))
 }
 
 #[test]
@@ -46,7 +31,7 @@ fn a_log_and_a_coordination_in_two_stores_are_one_cluster() {
     let urls = || StoreUrls::new(url(&place, "log"), Some(url(&place, "rest")));
     let (a, b) = (start(&place, ("a", 1)), start(&place, ("b", 2)));
     let [leader, follower] = by_leader([&a, &b], "telar");
-    write(leader, "loom");
+    make(leader, "loom");
     things(follower, &["'loom'"]);
     user(follower, "ann", "reader");
 
@@ -68,7 +53,7 @@ fn a_log_and_a_coordination_in_two_stores_are_one_cluster() {
     let (gone, left) = if a_leads { (a, b) } else { (b, a) };
     let (of_gone, of_left) = if a_leads { (("a", 1), ("b", 2)) } else { (("b", 2), ("a", 1)) };
     close(gone);
-    write(&left, "warp");
+    make(&left, "warp");
     things(&left, &["'loom'", "'warp'"]);
     eventually("a report of the new leader", || {
         let report = Report::read(urls(), "test").unwrap();
@@ -97,7 +82,7 @@ fn a_log_and_a_coordination_in_two_stores_are_one_cluster() {
     let left = start(&place, of_left);
     things(&left, &["'loom'", "'warp'"]);
     login(&left, "ann", "password of ann").unwrap();
-    write(&left, "weft");
+    make(&left, "weft");
     let refused = place.open(of_gone.0, with(&place, of_gone.0, "log", Some("rest")));
     let refused = refused.map(drop).unwrap_err().message;
     assert!(refused.contains("belongs to another cluster"), "{refused}");

@@ -59,10 +59,31 @@ impl Place {
 
     /// A node that has joined; its number is its port.
     pub(super) fn node(&self, node: &str, port: u16) -> Arc<Dbms> {
-        let dbms = self.open(node, self.settings(node)).unwrap();
+        self.joined(node, port, self.settings(node))
+    }
+
+    pub(super) fn joined(&self, node: &str, port: u16, settings: DbmsSettings) -> Arc<Dbms> {
+        let dbms = self.open(node, settings).unwrap();
         dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
         dbms
     }
+}
+
+/// Names of all things.
+pub(super) const NAMES: &str = "MATCH (n:Thing) RETURN n.name ORDER BY n.name";
+
+/// Makes a thing, again and again until it is there; who leads may change meanwhile.
+pub(super) fn make(dbms: &Arc<Dbms>, name: &str) {
+    let text = format!("MERGE (:Thing {{name: '{name}'}})");
+    eventually("a commit", || attempt(&admin(dbms), &text).ok());
+}
+
+/// Waits until a node shows these things.
+#[track_caller]
+pub(super) fn things(dbms: &Arc<Dbms>, expected: &[&str]) {
+    eventually("the things", || {
+        attempt(&admin(dbms), NAMES).ok().filter(|found| *found == expected)
+    });
 }
 
 /// Where the node says that a database is written.

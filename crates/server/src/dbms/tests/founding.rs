@@ -2,11 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::cluster::{Place, by_leader};
+use super::cluster::{NAMES, Place, by_leader, make, things};
 use super::*;
 use crate::dbms::{Founding, remove_member};
-
-const NAMES: &str = "MATCH (n:Thing) RETURN n.name ORDER BY n.name";
 
 fn founding(place: &Place, store: &str) -> Result<Founding, Failure> {
     let url = format!("dir:{}", place.path(store).display());
@@ -30,12 +28,6 @@ fn server(place: &Place) -> PathBuf {
     drop(client);
     Arc::into_inner(dbms).unwrap().close().unwrap();
     path
-}
-
-fn things(dbms: &Arc<Dbms>, expected: &[&str]) {
-    eventually("the things", || {
-        attempt(&admin(dbms), NAMES).ok().filter(|found| *found == expected)
-    });
 }
 
 #[test]
@@ -124,11 +116,7 @@ fn a_cluster_whose_store_is_lost_begins_anew_with_a_node() {
     let place = Place::new();
     let (a, b) = (place.node("a", 1), place.node("b", 2));
     let [leader, _] = by_leader([&a, &b], "telar");
-    let write = |dbms: &Arc<Dbms>, name: &str| {
-        let text = format!("MERGE (:Thing {{name: '{name}'}})");
-        eventually("a commit", || attempt(&admin(dbms), &text).ok());
-    };
-    write(leader, "loom");
+    make(leader, "loom");
     user(leader, "ann", "reader");
     run(&admin(leader), "CREATE DATABASE shop");
     for node in [&a, &b] {
@@ -136,7 +124,7 @@ fn a_cluster_whose_store_is_lost_begins_anew_with_a_node() {
         eventually("the shop", || try_on(&admin(node), &on("shop"), NAMES).ok());
     }
     close(b);
-    write(&a, "warp");
+    make(&a, "warp");
     close(a);
     std::fs::remove_dir_all(place.path("store")).unwrap();
     let unknown = founding(&place, "store").unwrap().recover(&place.path("a"), &["none".into()]);
@@ -152,7 +140,7 @@ fn a_cluster_whose_store_is_lost_begins_anew_with_a_node() {
     std::fs::remove_dir_all(place.path("b")).unwrap();
     let b = place.node("b", 2);
     things(&b, &["'loom'", "'warp'"]);
-    write(by_leader([&a, &b], "telar")[0], "weft");
+    make(by_leader([&a, &b], "telar")[0], "weft");
     things(&a, &["'loom'", "'warp'", "'weft'"]);
     things(&b, &["'loom'", "'warp'", "'weft'"]);
     // A node that does not come back.

@@ -6,13 +6,11 @@ use telar_cluster::keys::Keys;
 use telar_cluster::store::{Name, Stores};
 use telar_cluster::upkeep::Limits;
 
-use super::cluster::{Place, by_leader, refusal};
+use super::cluster::{self, NAMES, Place, by_leader, make, refusal};
 use super::*;
 use crate::dbms::Report;
 use crate::metrics::Metrics;
 use crate::{bolt, http, server};
-
-const NAMES: &str = "MATCH (n:Thing) RETURN n.name ORDER BY n.name";
 
 /// A cluster's store, looked at from outside.
 struct Look {
@@ -45,22 +43,12 @@ fn limited(place: &Place, node: &str, limits: Limits) -> DbmsSettings {
 }
 
 fn joined(place: &Place, node: &str, port: u16, limits: Limits) -> Arc<Dbms> {
-    let dbms = place.open(node, limited(place, node, limits)).unwrap();
-    dbms.join(format!("127.0.0.1:{port}"), None).unwrap();
-    dbms
-}
-
-/// Makes things until they are there; who leads may change meanwhile.
-fn make(dbms: &Arc<Dbms>, name: &str) {
-    let text = format!("MERGE (:Thing {{name: '{name}'}})");
-    eventually("a commit", || attempt(&admin(dbms), &text).ok());
+    place.joined(node, port, limited(place, node, limits))
 }
 
 fn things(dbms: &Arc<Dbms>, names: &[&str]) {
-    let expected: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
-    eventually("the things", || {
-        attempt(&admin(dbms), NAMES).ok().filter(|found| *found == expected)
-    });
+    let quoted: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
+    cluster::things(dbms, &quoted.iter().map(String::as_str).collect::<Vec<_>>());
 }
 
 fn leftovers(folder: &Path) -> Vec<String> {

@@ -67,6 +67,8 @@ pub(super) struct State {
     pub(super) behind: bool,
     /// The failure that holds the copy up, until it goes on.
     pub(super) held_up: Option<HeldUp>,
+    /// Since when the log is asked what it has, and does not answer.
+    pub(super) asking_since: Option<Moment>,
 }
 
 #[derive(Debug)]
@@ -107,6 +109,7 @@ impl Core {
             stopped: None,
             behind: false,
             held_up: None,
+            asking_since: None,
         };
         Self {
             log,
@@ -273,16 +276,21 @@ impl Core {
 
     // ---- slots ----
 
+    /// The last slot of the log that this node knows of, if it does, and the first timestamp that
+    /// it knows nothing of.
+    pub(super) fn known(&self) -> (Option<SeenSlot>, u64) {
+        let state = self.state();
+        (state.election.last(), state.election.next())
+    }
+
     /// Fails with [`StoreError::Missing`] if the store does not have the last slot that this node
     /// knows of any more: it has lost its end, and others may have written in its place since.
     ///
     /// If it does not fail, slots that were read before this call continue what the node knows: a
     /// slot is lost with all that come after it, and never comes back.
     pub(super) fn check_last(&self) -> Result<(), StoreError> {
-        let (last, known) = {
-            let state = self.state();
-            (state.election.last(), state.election.next() - 1)
-        };
+        let (last, next) = self.known();
+        let known = next - 1;
         if known == 0 {
             return Ok(());
         }

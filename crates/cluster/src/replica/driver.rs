@@ -1,4 +1,5 @@
-//! The threads of a replica: one for the lease, one for log and copy.
+//! The threads of a replica: one for the lease, one for log and copy, and one that reads nodes of
+//! the store that do not lead, where a store has some, while the log does not answer.
 //!
 //! Groups of a leader are put by the threads that commit. So neither a slow put nor a long
 //! application of the log keeps the lease from being renewed.
@@ -37,12 +38,17 @@ impl Driver {
                 of_lease.lease_work();
             }
         };
+        let stale = core.log.reads_stale().then(|| {
+            let (core, copy) = (Arc::clone(core), Arc::clone(&copy));
+            move || copy.keep_reading_stale(&core)
+        });
         let log = move || go_on(&of_log, |core| copy.log_work(core), |state| state.log.is_empty());
         let mut driver = Self { threads: Vec::new() };
         let named = |name: &str| thread::Builder::new().name(name.into());
         let lease = named("telar-lease").spawn(lease);
         let log = named("telar-follow").spawn(log);
-        for thread in [lease, log] {
+        let stale = stale.map(|stale| named("telar-stale").spawn(stale));
+        for thread in [lease, log].into_iter().chain(stale) {
             match thread {
                 Ok(thread) => driver.threads.push(thread),
                 Err(cause) => {

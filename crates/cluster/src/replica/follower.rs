@@ -17,7 +17,7 @@ use crate::store::{ErrorKind, Group, StoreError, read_groups};
 
 /// Bytes of groups that are read, and applied, at a time: what takes much less than a request's
 /// time-out, so that the election hears of it in time.
-const READ_BYTES: usize = 1 << 20;
+pub(super) const READ_BYTES: usize = 1 << 20;
 
 /// Part of the database that a node has.
 #[derive(Debug)]
@@ -35,9 +35,11 @@ pub(super) struct Copy {
     holding: Mutex<Holding>,
     /// How often the copy has been opened; changed under `holding`.
     opened: AtomicU64,
+    /// Held from the look at where the copy ends until the election knows of what was applied.
+    pub(super) applying: Mutex<()>,
 }
 
-fn as_group(group: &Group) -> LogGroup<'_> {
+pub(super) fn as_group(group: &Group) -> LogGroup<'_> {
     let (first_ts, next_ts) = (group.range.first(), group.range.next());
     LogGroup { first_ts, next_ts, salt: group.salt, frames: &group.payload }
 }
@@ -46,7 +48,8 @@ impl Copy {
     pub(super) fn open(path: PathBuf, settings: Settings) -> Result<(Self, Engine), Error> {
         let engine = Engine::open_to_follow(&path, settings)?;
         let holding = Mutex::new(Holding::Following(engine.clone()));
-        Ok((Self { path, settings, holding, opened: AtomicU64::new(1) }, engine))
+        let (opened, applying) = (AtomicU64::new(1), Mutex::default());
+        Ok((Self { path, settings, holding, opened, applying }, engine))
     }
 
     pub(super) fn holding(&self) -> MutexGuard<'_, Holding> {
@@ -72,7 +75,7 @@ impl Copy {
         }
     }
 
-    fn following(&self) -> Option<Engine> {
+    pub(super) fn following(&self) -> Option<Engine> {
         match &*self.holding() {
             Holding::Following(engine) => Some(engine.clone()),
             Holding::Leading(_) | Holding::Closed => None,
@@ -163,30 +166,40 @@ impl Copy {
             return core.step(Event::Failed { request });
         }
         // What came after the time-out of the request before this one is not read again.
-        let event = match self.read_and_apply(core, from.max(next)) {
-            Ok(slots) => Event::LogRead { request, slots },
+        match self.read_and_apply(core, request, from.max(next)) {
+            Ok(()) => {}
             Err(stop @ (Stop::Later | Stop::HeldUp(_))) => {
                 stop.carry_out(core);
-                Event::Failed { request }
+                core.step(Event::Failed { request });
             }
-            Err(stop) => return stop.carry_out(core),
-        };
-        core.step(event);
+            Err(stop) => stop.carry_out(core),
+        }
     }
 
-    fn read_and_apply(&self, core: &Core, from: u64) -> Result<Vec<SeenSlot>, Stop> {
+    fn read_and_apply(&self, core: &Core, request: u64, from: u64) -> Result<(), Stop> {
         let Some(engine) = self.following() else {
             // What became of a group of the leadership that ended is found out all the same.
             let slots = core.log.read(&core.stream, from, READ_BYTES)?;
             if !slots.is_empty() {
                 core.check_last()?;
             }
-            return Ok(slots.iter().map(seen_slot).collect::<Result<_, _>>()?);
+            let slots = slots.iter().map(seen_slot).collect::<Result<_, _>>()?;
+            core.step(Event::LogRead { request, slots });
+            return Ok(());
         };
-        let from = from.min(engine.published().get() + 1);
-        let groups = read_groups(&*core.log, &core.stream, from, READ_BYTES)?;
-        if !groups.is_empty() {
-            core.check_last()?;
+        let end = engine.published();
+        let groups = core.asking(|| {
+            let from = from.min(end.get() + 1);
+            let groups = read_groups(&*core.log, &core.stream, from, READ_BYTES)?;
+            if !groups.is_empty() {
+                core.check_last()?;
+            }
+            Ok(groups)
+        })?;
+        let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
+        if engine.published() != end {
+            // A stale read was quicker: the groups need not continue what it has brought.
+            return Err(Stop::Later);
         }
         for group in &groups {
             match engine.apply(as_group(group)) {
@@ -196,7 +209,8 @@ impl Copy {
             }
         }
         core.goes_on();
-        Ok(groups.iter().map(seen).collect())
+        core.step(Event::LogRead { request, slots: groups.iter().map(seen).collect() });
+        Ok(())
     }
 
     fn put_epoch(&self, core: &Arc<Core>, request: u64, slot: SeenSlot) {

@@ -43,12 +43,16 @@ pub(super) struct HeldUp {
 
 /// True of an error that may be gone once the copy is opened again. The others say that copy and
 /// log do not fit.
-pub(super) fn may_pass(error: &Error) -> bool {
+#[must_use]
+pub fn may_pass(error: &Error) -> bool {
     matches!(error.kind(), ErrorKind::Environment | ErrorKind::Reopen)
 }
 
-/// Fails if the disk of a folder takes no file.
-pub(super) fn probe(folder: &Path) -> io::Result<()> {
+/// Fails if the disk of a folder takes no file of a megabyte; leaves nothing there.
+///
+/// # Errors
+/// What the disk says.
+pub fn probe(folder: &Path) -> io::Result<()> {
     let path = folder.join(PROBE_FILE);
     let mut file = File::create(&path)?;
     // It has no name while it is written, so that nothing is left of it.

@@ -23,6 +23,8 @@
 //!   whose outcome is not known is put again, or looked for in the log, before anybody is answered.
 //! - *Deposed*: the engine is let go and opened again to follow. Commits that nobody was told of
 //!   are gone with it.
+//! - *Stale reads*: while the store's leader is away, what its other nodes have is applied
+//!   (`stale.rs`).
 //! - *Held up*: the disk of the copy fails, as a full one does. It is read as it is, does not lead,
 //!   and is opened again after a pause (`held_up.rs`).
 
@@ -31,7 +33,7 @@ mod driver;
 pub mod election;
 mod error;
 mod follower;
-mod held_up;
+pub mod held_up;
 mod latest;
 mod leader;
 mod node;
@@ -39,6 +41,7 @@ mod node;
 mod seeds;
 #[cfg(test)]
 mod simulation;
+mod stale;
 mod time;
 
 pub use error::ReplicaError;

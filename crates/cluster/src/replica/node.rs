@@ -48,8 +48,8 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Opens the copy, and follows the log from where it ends; two threads do so until the replica
-    /// is dropped.
+    /// Opens the copy, and follows the log from where it ends; threads do so until the replica is
+    /// dropped.
     ///
     /// # Errors
     /// [`ReplicaError::LogBehind`] if the copy has more than the log; [`ReplicaError::Behind`] if
@@ -112,11 +112,12 @@ impl Replica {
         &self.core
     }
 
-    /// Does everything that is due, in this thread.
+    /// Does everything that is due, in this thread; true if a stale read brought something.
     #[cfg(test)]
-    pub(super) fn pump(&self) {
+    pub(super) fn pump(&self) -> bool {
         self.core.step(Event::Tick);
         while self.core.lease_work() | self.copy.log_work(&self.core) {}
+        self.copy.read_stale(&self.core)
     }
 
     /// The copy, to read it, or to commit if this node leads. Commits elsewhere fail with
@@ -212,6 +213,12 @@ impl Replica {
     pub fn leader(&self) -> Option<String> {
         let state = self.core.state();
         state.election.lease().filter(|lease| !lease.released).map(|lease| lease.node.clone())
+    }
+
+    /// The node that leads, as far as this one knows, if it is another.
+    #[must_use]
+    pub fn other_leader(&self) -> Option<String> {
+        Core::leader(&self.core.state(), self.core.holder)
     }
 
     /// Number of the leadership, as far as this node knows; 0 if there was none.

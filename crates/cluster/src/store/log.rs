@@ -146,6 +146,26 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// slot holds it and there are later ones; what the store reports.
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError>;
 
+    /// True if [`read_stale`](Self::read_stale) may answer while [`read`](Self::read) does not.
+    fn reads_stale(&self) -> bool {
+        false
+    }
+
+    /// Returns what [`read`](Self::read) does as one node of the store knows it, which need not
+    /// lead. It may lack the last slots, so an empty answer is not the end of the log, and show
+    /// slots that were trimmed. What it shows was won, and is durable.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    fn read_stale(
+        &self,
+        stream: &Name,
+        from: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<Slot>, StoreError> {
+        self.read(stream, from, bytes_max)
+    }
+
     /// Time between the reads of [`follow`](Self::follow), where the store cannot wake it.
     fn poll_interval(&self) -> Duration {
         POLL
@@ -228,7 +248,8 @@ pub trait Log: Send + Sync + fmt::Debug {
     /// As [`put_once`](Self::put_once); the part may be there or not.
     fn put_part(&self, stream: &Name, part: PartName, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Returns a part, or `None` if there is none of that name.
+    /// Returns a part, or `None` if there is none of that name. Parts never change: one that any
+    /// node of the store has is the part.
     ///
     /// # Errors
     /// Failures of the store.

@@ -171,8 +171,31 @@ pub(crate) fn read_groups(
     from: u64,
     bytes_max: usize,
 ) -> Result<Vec<Group>, StoreError> {
+    assemble_all(log, stream, log.read(stream, from, bytes_max)?, bytes_max)
+}
+
+/// As [`read_groups`], by [`Log::read_stale`].
+///
+/// # Errors
+/// As [`Reader::read`].
+pub(crate) fn read_stale_groups(
+    log: &dyn Log,
+    stream: &Name,
+    from: u64,
+    bytes_max: usize,
+) -> Result<Vec<Group>, StoreError> {
+    assemble_all(log, stream, log.read_stale(stream, from, bytes_max)?, bytes_max)
+}
+
+/// The groups of slots, up to the one with which they reach `bytes_max`.
+fn assemble_all(
+    log: &dyn Log,
+    stream: &Name,
+    slots: Vec<Slot>,
+    bytes_max: usize,
+) -> Result<Vec<Group>, StoreError> {
     let (mut groups, mut bytes) = (Vec::new(), 0);
-    for slot in log.read(stream, from, bytes_max)? {
+    for slot in slots {
         let group = assemble(log, stream, slot)?;
         bytes += group.payload.len();
         groups.push(group);

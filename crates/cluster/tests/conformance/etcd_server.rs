@@ -5,7 +5,7 @@
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use base64ct::{Base64, Encoding};
 use telar_cluster::store::etcd::Etcd;
-use telar_cluster::store::{ErrorKind, Log, Name, Put, Stores};
+use telar_cluster::store::{Endpoint, ErrorKind, Log, Name, PartName, Put, Stores};
 use tempfile::TempDir;
 
 use crate::{Fixture, LIMIT, test_data};
@@ -39,29 +39,67 @@ pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn run() -> Option<Running> {
-    let Some(program) = program() else {
-        test_data::skipped("etcd on the path, or TELAR_ETCD");
-        return None;
-    };
-    let folder = TempDir::new().unwrap();
-    let [port, peer] = [(); 2].map(|()| free_port());
-    let (client, peer) = (format!("http://127.0.0.1:{port}"), format!("http://127.0.0.1:{peer}"));
+/// A member of a cluster of etcd: its name, and where clients and other members reach it.
+struct Member {
+    name: String,
+    port: u16,
+    peer: String,
+}
+
+impl Member {
+    fn new(name: String) -> Self {
+        let [port, peer] = [(); 2].map(|()| free_port());
+        Self { name, port, peer: format!("http://127.0.0.1:{peer}") }
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        ("127.0.0.1".into(), self.port)
+    }
+}
+
+/// Starts a member; it ends when the standard input of what is returned does.
+fn serve(program: &Path, folder: &Path, member: &Member, cluster: &[Member]) -> Child {
+    let Member { name, port, peer } = member;
+    let (client, data) = (format!("http://127.0.0.1:{port}"), folder.join(name));
+    let cluster: Vec<_> = cluster.iter().map(|of| format!("{}={}", of.name, of.peer)).collect();
     let script = "\"$@\" & read line; kill -9 $!; rm -rf \"$FOLDER\"";
     let mut command = Command::new("sh");
-    command.args(["-c", script, "sh"]).arg(program).env("FOLDER", folder.path());
-    command.arg("--data-dir").arg(folder.path().join("data"));
+    command.args(["-c", script, "sh"]).arg(program).env("FOLDER", &data);
+    command.arg("--data-dir").arg(&data).args(["--name", name]);
     command.args(["--listen-client-urls", &client, "--advertise-client-urls", &client]);
-    command.args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer]);
-    command.args(["--initial-cluster", &format!("default={peer}")]);
+    command.args(["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]);
+    command.args(["--initial-cluster", &cluster.join(",")]);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let shell = command.spawn().unwrap();
+    command.spawn().unwrap()
+}
+
+fn open(endpoints: &[Endpoint]) -> Etcd {
     let end = Instant::now() + Duration::from_secs(60);
-    while Etcd::open(vec![("127.0.0.1".into(), port)]).is_err() {
-        assert!(Instant::now() < end, "etcd does not answer");
+    loop {
+        match Etcd::open(endpoints.to_vec()) {
+            Ok(store) => return store,
+            Err(cause) => assert!(Instant::now() < end, "{cause}"),
+        }
         thread::sleep(Duration::from_millis(100));
     }
-    Some(Running { port, _shell: shell, _folder: folder })
+}
+
+/// The program, unless there is none.
+fn found_program() -> Option<PathBuf> {
+    let program = program();
+    if program.is_none() {
+        test_data::skipped("etcd on the path, or TELAR_ETCD");
+    }
+    program
+}
+
+fn run() -> Option<Running> {
+    let program = found_program()?;
+    let folder = TempDir::new().unwrap();
+    let alone = [Member::new("default".into())];
+    let shell = serve(&program, folder.path(), &alone[0], &alone);
+    drop(open(&[alone[0].endpoint()]));
+    Some(Running { port: alone[0].port, _shell: shell, _folder: folder })
 }
 
 /// One store in etcd.
@@ -194,6 +232,46 @@ fn an_etcd_that_is_older_than_advised_is_named() {
         true => assert!(concerns.len() == 1 && concerns[0].contains(version), "{concerns:?}"),
         false => assert!(concerns.is_empty(), "{version}: {concerns:?}"),
     }
+}
+
+/// Two of three members die; the third has what they had committed, and does not know whether that
+/// is all.
+#[test]
+fn a_node_without_a_leader_shows_what_it_has() {
+    let Some(program) = found_program() else { return };
+    let folder = TempDir::new().unwrap();
+    let members: Vec<_> = (0..3).map(|at| Member::new(format!("n{at}"))).collect();
+    let serve = |member| serve(&program, folder.path(), member, &members);
+    let mut shells: Vec<Child> = members.iter().map(serve).collect();
+    let endpoints: Vec<Endpoint> = members.iter().map(Member::endpoint).collect();
+    let (store, stream) = (open(&endpoints).with_body_bytes_max(LIMIT), crate::name("graph"));
+    let part = PartName { slot: 3, nonce: 7, index: 0 };
+    store.put_part(&stream, part, b"part").unwrap();
+    for first in 1..=5 {
+        let end = Instant::now() + Duration::from_secs(60);
+        while !matches!(
+            store.put_once(&stream, crate::range(first, first + 1), b"body"),
+            Ok(Put::Won | Put::Lost(_))
+        ) {
+            assert!(Instant::now() < end, "slot {first} is not put");
+        }
+    }
+    let all = store.read(&stream, 1, usize::MAX).unwrap();
+    assert_eq!(all.len(), 5);
+    for mut shell in shells.drain(1..) {
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+    }
+    let error = store.read(&stream, 1, usize::MAX).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let end = Instant::now() + Duration::from_secs(60);
+    for (from, expected) in [(1, &all[..]), (4, &all[3..]), (6, &[])] {
+        // A request that waits for a leader may be what its connection carries.
+        while store.read_stale(&stream, from, usize::MAX).ok().as_deref() != Some(expected) {
+            assert!(Instant::now() < end, "{:?}", store.read_stale(&stream, from, usize::MAX));
+        }
+    }
+    assert_eq!(store.read_part(&stream, part).unwrap().as_deref(), Some(&b"part"[..]));
 }
 
 #[test]

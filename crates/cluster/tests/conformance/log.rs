@@ -107,6 +107,27 @@ pub(crate) fn a_long_log_is_read_piece_by_piece(store: &impl Fixture) {
     }
 }
 
+/// Whatever such a read lacks is at its end, and it lacks nothing for long.
+pub(crate) fn stale_reads_show_a_beginning_of_the_log(store: &impl Fixture) {
+    let (log, stream) = (store.open().log, name("stale"));
+    let end = Instant::now() + Duration::from_secs(60);
+    for first in 1..=20 {
+        settle(&*log, &stream, range(first, first + 1), &first.to_le_bytes());
+        let all = read(&*log, &stream, 1);
+        for from in [1, 1 + first / 2, first, first + 1] {
+            loop {
+                let all = &all[usize::try_from(from).unwrap() - 1..];
+                match log.read_stale(&stream, from, usize::MAX) {
+                    Ok(found) if found == all => break,
+                    Ok(found) => assert!(all.starts_with(&found), "from {from}: {found:?}"),
+                    Err(cause) => assert_eq!(cause.kind(), ErrorKind::Unavailable, "{cause}"),
+                }
+                assert!(Instant::now() < end, "from {from}: {} slots do not come", all.len());
+            }
+        }
+    }
+}
+
 pub(crate) fn bodies_of_all_sizes_come_back(store: &impl Fixture) {
     let (log, stream) = (store.open().log, name("sizes"));
     assert_eq!(log.body_bytes_max(), LIMIT);

@@ -195,6 +195,7 @@ suite! {
     log::one_of_many_writers_wins_a_slot + faulty;
     log::slots_come_in_order_and_from_the_middle;
     log::a_long_log_is_read_piece_by_piece;
+    log::stale_reads_show_a_beginning_of_the_log + faulty;
     log::bodies_of_all_sizes_come_back;
     log::trimmed_slots_cannot_be_won_again;
     log::a_slot_comes_after_the_one_before_it;

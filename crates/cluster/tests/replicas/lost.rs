@@ -2,6 +2,7 @@
 //! that had not everything.
 
 use std::fs;
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,10 +17,19 @@ use super::{PATIENCE, commit};
 
 const LOST: usize = 3;
 
+fn slots(folder: &TempDir) -> PathBuf {
+    folder.path().join("store/log").join(STREAM).join("slots")
+}
+
+/// Loses the slot that begins at a timestamp.
+pub(crate) fn lose(folder: &TempDir, first: u64) {
+    fs::remove_file(slots(folder).join(format!("{first:020}"))).unwrap();
+}
+
 /// Loses the last slots of the log.
 fn lose_end(folder: &TempDir) {
-    let slots = folder.path().join("store/log").join(STREAM).join("slots");
-    let mut all: Vec<_> = fs::read_dir(slots).unwrap().map(|slot| slot.unwrap().path()).collect();
+    let slots = fs::read_dir(slots(folder)).unwrap();
+    let mut all: Vec<_> = slots.map(|slot| slot.unwrap().path()).collect();
     all.sort();
     all.iter().rev().take(LOST).for_each(|slot| fs::remove_file(slot).unwrap());
 }

@@ -23,6 +23,7 @@ use tempfile::TempDir;
 
 mod lost;
 mod slow;
+mod stale;
 
 const FOLDER: &str = "TELAR_REPLICA_TEST_FOLDER";
 const NODE: &str = "TELAR_REPLICA_TEST_NODE";

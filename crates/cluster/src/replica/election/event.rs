@@ -84,6 +84,12 @@ pub enum Event {
         /// The slots.
         slots: Vec<SeenSlot>,
     },
+    /// Slots of the log were found that nobody had asked for, in order. It says nothing about the
+    /// log's end.
+    Found {
+        /// The slots.
+        slots: Vec<SeenSlot>,
+    },
     /// A slot was put, or not.
     SlotPut {
         /// Which request.

@@ -245,6 +245,7 @@ impl Election {
                 }
             }
             Event::LogRead { request, slots } => self.on_log(now, request, &slots),
+            Event::Found { slots } => self.see_all(now, &slots),
             Event::SlotPut { request, outcome } => self.on_put(now, request, outcome),
             Event::Failed { request } => self.on_failed(now, request),
             Event::Append { id, commits } => {
@@ -300,6 +301,10 @@ impl Election {
             self.read_due = if is_end { now.after(self.settings.follow_every) } else { now };
             self.at_end = is_end;
         }
+        self.see_all(now, slots);
+    }
+
+    fn see_all(&mut self, now: Moment, slots: &[SeenSlot]) {
         for slot in slots {
             self.see(now, *slot);
         }

@@ -18,6 +18,8 @@ pub(super) struct History {
     pub(super) lost_power: u64,
     /// Deposed leaders that were opened again without a crash.
     pub(super) reopened: u64,
+    /// Stale reads that brought something.
+    pub(super) found_stale: u64,
     /// Times that the log became shorter.
     pub(super) trims: u64,
     /// Copies that were made anew from another one.
@@ -37,6 +39,7 @@ impl History {
         self.crashes += other.crashes;
         self.lost_power += other.lost_power;
         self.reopened += other.reopened;
+        self.found_stale += other.found_stale;
         self.trims += other.trims;
         self.bootstraps += other.bootstraps;
         self.last += other.last;

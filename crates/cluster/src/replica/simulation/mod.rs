@@ -60,6 +60,7 @@ fn replicas_agree_whatever_happens() {
         assert!(total.undecided > 0 && total.reads > 5 * count, "{total:?}");
         assert!(total.reopened > 0 && total.crashes > count, "{total:?}");
         assert!(total.lost_power > 0 && total.found_later > 0, "{total:?}");
+        assert!(total.found_stale > count / 4, "{total:?}");
         assert!(total.trims > count && total.bootstraps > 0, "{total:?}");
     }
 }

@@ -13,6 +13,8 @@ use crate::store::{
 pub(super) struct Reached {
     pub(super) store: Simulated,
     pub(super) cut: Arc<AtomicBool>,
+    /// True while no node of it is reached.
+    pub(super) alone: Arc<AtomicBool>,
 }
 
 impl Reached {
@@ -40,6 +42,22 @@ impl Log for Reached {
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
         self.check()?;
         Log::read(&self.store, stream, from, bytes_max)
+    }
+
+    fn reads_stale(&self) -> bool {
+        true
+    }
+
+    fn read_stale(
+        &self,
+        stream: &Name,
+        from: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<Slot>, StoreError> {
+        if self.alone.load(Ordering::Relaxed) {
+            return Err(unreachable());
+        }
+        self.store.read_stale(stream, from, bytes_max)
     }
 
     fn trim(&self, stream: &Name, before: u64) -> Result<u64, StoreError> {

@@ -41,6 +41,8 @@ pub(super) struct Node {
     clock: SimulatedClock,
     cut_log: Arc<AtomicBool>,
     pub(super) cut_coordination: Arc<AtomicBool>,
+    /// True while no node of the store is reached, for a stale read.
+    alone: Arc<AtomicBool>,
     pub(super) cut_until: Cell<u64>,
     pub(super) paused_until: Cell<u64>,
     /// Time at which a node that is down starts.
@@ -126,6 +128,7 @@ impl World {
                 clock: SimulatedClock { world_us: Arc::clone(&world.world_us), offset_us, rate },
                 cut_log: Arc::default(),
                 cut_coordination: Arc::default(),
+                alone: Arc::default(),
                 cut_until: Cell::new(0),
                 paused_until: Cell::new(0),
                 starts_at: Cell::new(0),
@@ -183,10 +186,12 @@ impl World {
             if node.cut_until.get() <= now {
                 node.cut_log.store(false, Ordering::Relaxed);
                 node.cut_coordination.store(false, Ordering::Relaxed);
+                node.alone.store(false, Ordering::Relaxed);
             }
             match self.replica(number) {
                 Some(replica) if node.paused_until.get() <= now => {
-                    replica.pump();
+                    let found = replica.pump();
+                    self.history.borrow_mut().found_stale += u64::from(found);
                     self.note_role(number, replica.role());
                     if replica.is_behind() && !within {
                         // It is opened again, and finds out what it lacks.
@@ -222,7 +227,8 @@ impl World {
             self.lose_power(number);
         }
         let reached = |cut: &Arc<AtomicBool>| {
-            Arc::new(Reached { store: self.store.clone(), cut: cut.clone() })
+            let alone = Arc::clone(&node.alone);
+            Arc::new(Reached { store: self.store.clone(), cut: cut.clone(), alone })
         };
         let (log, coordination) = (reached(&node.cut_log), reached(&node.cut_coordination));
         let stores = Stores { log, coordination, images: None };
@@ -321,6 +327,7 @@ impl World {
                 node.cut_until.set(until);
                 node.cut_log.store(true, Ordering::Relaxed);
                 node.cut_coordination.store(true, Ordering::Relaxed);
+                node.alone.store(until.is_multiple_of(2), Ordering::Relaxed);
             }
             6 => {
                 if let Some(replica) = self.replica(number) {

@@ -113,6 +113,15 @@ fn put_request(keys: &Keys, first: u64, before: Option<u64>, value: &[u8]) -> Va
     })
 }
 
+/// Who answers a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// A node that has asked the leader how far the log goes: the read is linearizable.
+    Leader,
+    /// A node, by what it has.
+    Anybody,
+}
+
 /// A slot and what follows it, read at one revision.
 struct Page {
     slots: Vec<Slot>,
@@ -131,6 +140,7 @@ impl Etcd {
         keys: &Keys,
         from: u64,
         slots_max: usize,
+        asked: Asked,
     ) -> Result<Page, StoreError> {
         let (slots, at) = (keys.slots(), keys.slot(from));
         // etcd counts what a range holds, however few of it are wanted.
@@ -142,6 +152,9 @@ impl Etcd {
             ranges.push(range(slots.as_bytes(), Some(at.as_bytes()), 1, true));
         }
         let asks_before = ranges.len() == 3;
+        if asked == Asked::Anybody {
+            ranges = ranges.into_iter().map(wire::serializable).collect();
+        }
         let ranges: Vec<Value> =
             ranges.into_iter().map(|range| json!({ "request_range": range })).collect();
         let found: Transaction = self.gateway.ask("/v3/kv/txn", &json!({ "success": ranges }))?;
@@ -193,13 +206,14 @@ impl Etcd {
         stream: &Name,
         from: u64,
         bytes_max: usize,
+        asked: Asked,
     ) -> Result<(Vec<Slot>, u64), StoreError> {
         let keys = Keys::new(self, stream);
         let (mut slots, mut bytes, mut revision) = (Vec::<Slot>::new(), 0, None);
         for _ in 0..PAGES_MAX {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let slots_max = if bytes_max == 0 { 1 } else { SLOTS_MAX };
-            let page = self.page(stream, &keys, next, slots_max);
+            let page = self.page(stream, &keys, next, slots_max, asked);
             let page = match page {
                 Ok(page) => page,
                 Err(cause) if slots.is_empty() => return Err(cause),
@@ -270,7 +284,21 @@ impl Log for Etcd {
     }
 
     fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
-        Ok(self.read_at(stream, from, bytes_max)?.0)
+        Ok(self.read_at(stream, from, bytes_max, Asked::Leader)?.0)
+    }
+
+    fn reads_stale(&self) -> bool {
+        true
+    }
+
+    fn read_stale(
+        &self,
+        stream: &Name,
+        from: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<Slot>, StoreError> {
+        // What a node shows was committed by most of them, and synced.
+        Ok(self.read_at(stream, from, bytes_max, Asked::Anybody)?.0)
     }
 
     fn follow(
@@ -283,7 +311,7 @@ impl Log for Etcd {
         let end = Instant::now() + wait;
         let slots = Keys::new(self, stream).slots();
         loop {
-            let (found, revision) = self.read_at(stream, from, bytes_max)?;
+            let (found, revision) = self.read_at(stream, from, bytes_max, Asked::Leader)?;
             let left = end.saturating_duration_since(Instant::now());
             if !found.is_empty() || left.is_zero() {
                 return Ok(found);
@@ -342,9 +370,14 @@ impl Log for Etcd {
 
     fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError> {
         let key = Keys::new(self, stream).part(part);
-        let found: wire::Range =
-            self.gateway.ask("/v3/kv/range", &range(key.as_bytes(), None, 1, false))?;
-        found.kvs.first().map(KeyValue::value).transpose()
+        let part = range(key.as_bytes(), None, 1, false);
+        for range in [wire::serializable(part.clone()), part] {
+            let found: wire::Range = self.gateway.ask("/v3/kv/range", &range)?;
+            if let Some(found) = found.kvs.first() {
+                return found.value().map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {

@@ -175,6 +175,24 @@ impl Log for Simulated {
         self.readable()?.memory.read(stream, from, bytes_max)
     }
 
+    fn reads_stale(&self) -> bool {
+        true
+    }
+
+    fn read_stale(
+        &self,
+        stream: &Name,
+        from: u64,
+        bytes_max: usize,
+    ) -> Result<Vec<Slot>, StoreError> {
+        let mut state = self.readable()?;
+        let mut slots = state.memory.read(stream, from, bytes_max)?;
+        // A node that has not heard of the last ones.
+        let known = state.number() % (slots.len() as u64 + 1);
+        slots.truncate(usize::try_from(known).unwrap_or(usize::MAX));
+        Ok(slots)
+    }
+
     fn follow(
         &self,
         stream: &Name,

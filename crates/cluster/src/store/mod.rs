@@ -38,6 +38,7 @@ mod images;
 mod log;
 mod name;
 pub mod postgres;
+mod runtime;
 pub mod simulated;
 mod slots;
 mod url;
@@ -50,7 +51,7 @@ pub use log::{Log, PartName, Put, Slot, SlotRange};
 pub use name::{NAME_BYTES_MAX, Name};
 pub use slots::random;
 pub use slots::{Append, Appender, Group, Reader, Sweeper, begin_at};
-pub(crate) use slots::{Origin, prepare, read_groups};
+pub(crate) use slots::{Origin, prepare, read_groups, read_stale_groups};
 pub use url::{Authorities, Endpoint, PostgresUrl, StoreUrl, without_password};
 
 use std::sync::Arc;

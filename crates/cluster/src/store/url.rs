@@ -47,6 +47,20 @@ impl std::fmt::Debug for PostgresUrl {
     }
 }
 
+impl PostgresUrl {
+    /// Returns a URL for each of the servers.
+    pub(super) fn one_by_one(&self) -> Vec<String> {
+        let (scheme, rest) = self.text.split_once("://").unwrap_or(("postgres", &self.text));
+        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
+        let user = authority.rfind('@').map_or("", |at| &authority[..=at]);
+        let one = |(host, port): &Endpoint| {
+            let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+            format!("{scheme}://{user}{host}:{port}/{database}")
+        };
+        self.endpoints.iter().map(one).collect()
+    }
+}
+
 impl StoreUrl {
     /// Returns what `url` says.
     ///
@@ -218,6 +232,14 @@ mod tests {
             assert_eq!((found.database.as_str(), found.text.as_str()), ("db", url));
             assert_eq!(found.encrypted, None);
         }
+    }
+
+    #[test]
+    fn servers_have_a_url_each() {
+        let url = "postgres://u:p%40@h1,[::1]:7/db?a=b";
+        let StoreUrl::Postgres(url) = StoreUrl::parse(url).unwrap() else { panic!("{url}") };
+        let each = ["postgres://u:p%40@h1:5432/db?a=b", "postgres://u:p%40@[::1]:7/db?a=b"];
+        assert_eq!(url.one_by_one(), each);
     }
 
     #[test]

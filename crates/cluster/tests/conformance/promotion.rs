@@ -21,12 +21,14 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use telar_cluster::store::postgres::Postgres;
-use telar_cluster::store::{Log, Name, PostgresUrl, PutIf, StoreUrl, Stores, Version};
+use telar_cluster::store::{
+    ErrorKind, Log, Name, PostgresUrl, Put, PutIf, StoreUrl, Stores, Version,
+};
 use tempfile::TempDir;
 
 use crate::etcd_server::free_port;
 use crate::postgres_server::{command, initialize, program};
-use crate::{Fixture, LIMIT, groups, histories, name, test_data};
+use crate::{Fixture, LIMIT, groups, histories, name, range, test_data};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -68,6 +70,16 @@ impl Programs {
 
 /// A server; killed with all that it started when it is dropped.
 struct Killed(Child);
+
+impl Killed {
+    /// Sends a signal to a server and to all that it has started.
+    fn signal(&self, signal: &str) {
+        let id = self.0.id().to_string();
+        for arguments in [["pkill", signal, "-P", &id].as_slice(), &["kill", signal, &id]] {
+            Command::new(arguments[0]).args(&arguments[1..]).status().unwrap();
+        }
+    }
+}
 
 impl Drop for Killed {
     fn drop(&mut self) {
@@ -124,6 +136,53 @@ impl Fixture for Pair {
     }
 }
 
+/// A put waits for the standby, but not for ever, and takes no more connections the longer that
+/// lasts.
+fn check_puts_without_a_standby(log: &dyn Log, standby: &Killed) {
+    let streams: Vec<Name> = (0..6).map(|at| name(&format!("waits/{at}"))).collect();
+    let put = |stream: &Name, first| log.put_once(stream, range(first, first + 1), b"body");
+    for stream in &streams {
+        assert!(matches!(put(stream, 1), Ok(Put::Won)));
+    }
+    standby.signal("-STOP");
+    thread::scope(|scope| {
+        for stream in &streams[1..] {
+            scope.spawn(|| {
+                let put = put(stream, 2);
+                assert!(matches!(put, Ok(Put::Unknown(_))), "{put:?}");
+            });
+        }
+    });
+    let error = put(&streams[0], 2).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    for stream in &streams {
+        assert!(log.read(stream, 2, usize::MAX).unwrap().is_empty(), "no standby has it");
+    }
+    standby.signal("-CONT");
+    let end = Instant::now() + PATIENCE;
+    for stream in &streams {
+        while !matches!(put(stream, 2), Ok(Put::Lost(slot)) if slot.body == b"body") {
+            assert!(Instant::now() < end, "{stream} does not go on");
+        }
+        let Ok(Put::Won) = put(stream, 3) else { panic!("{stream} is not written") };
+    }
+}
+
+/// A standby shows what it has while nobody takes writes.
+fn check_stale_reads(log: &dyn Log) {
+    assert!(log.read(&name("graph"), 1, usize::MAX).is_err(), "the primary is dead");
+    assert!(log.reads_stale());
+    let end = Instant::now() + PATIENCE;
+    loop {
+        // What is on its disk is replayed a moment later.
+        match log.read_stale(&name("graph"), 1, usize::MAX) {
+            Ok(found) if !found.is_empty() => return assert_eq!(found[0].body, b"body"),
+            other => assert!(Instant::now() < end, "{other:?}"),
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// The programs, and the data of a primary in `folder`.
 fn programs(folder: &Path) -> Option<Programs> {
     let found = ["initdb", "postgres", "pg_basebackup", "pg_ctl"].map(program);
@@ -162,12 +221,17 @@ fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
     let ready = Pair { url: url(&ports), cluster: name("ready") }.open();
     let put = ready.coordination.put_if(&name("ready"), Version::ABSENT, b"");
     assert!(matches!(put, Ok(PutIf::Won(_))), "{put:?}");
+    let put = ready.log.put_once(&name("graph"), range(1, 2), b"body");
+    assert!(matches!(put, Ok(Put::Won)), "{put:?}");
+
+    check_puts_without_a_standby(&*ready.log, &standby);
 
     let promoted = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(700));
             drop(primary);
+            check_stale_reads(&*ready.log);
             thread::sleep(Duration::from_millis(300));
             programs.run(&programs.ctl, &["promote", "-w", "-t", "60", "-D", &second]);
             promoted.store(true, Ordering::Release);

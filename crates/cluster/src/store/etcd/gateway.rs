@@ -20,10 +20,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
+use crate::store::runtime::Runtime;
 use crate::store::{Endpoint, StoreError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
@@ -64,8 +64,7 @@ pub(super) struct Gateway {
     endpoints: Vec<Endpoint>,
     /// Trust, if connections are encrypted.
     tls: Option<Arc<ClientConfig>>,
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
+    runtime: Runtime,
     /// Open connections by endpoint.
     idle: Mutex<Vec<(usize, Connection)>>,
     /// The endpoint to ask.
@@ -85,36 +84,15 @@ where
     Ok(sender)
 }
 
-impl Drop for Gateway {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
-
 impl Gateway {
     pub(super) fn new(
         endpoints: Vec<Endpoint>,
         tls: Option<Arc<ClientConfig>>,
     ) -> Result<Self, StoreError> {
-        let runtime = Builder::new_multi_thread()
-            .worker_threads(1)
-            .thread_name("telar-etcd")
-            .enable_io()
-            .enable_time()
-            .build();
-        let runtime = runtime.map_err(|cause| StoreError::Unavailable {
-            store: "etcd".into(),
-            why: format!("no thread for it: {cause}"),
-        })?;
+        let runtime = Runtime::new("etcd")?;
         let (idle, current) = (Mutex::default(), AtomicUsize::new(0));
         let unanswered = AtomicU32::new(0);
-        Ok(Self { endpoints, tls, runtime: Some(runtime), idle, current, unanswered })
-    }
-
-    fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("INVARIANT: there until the gateway is dropped")
+        Ok(Self { endpoints, tls, runtime, idle, current, unanswered })
     }
 
     fn unavailable(&self, endpoint: usize, why: impl ToString) -> StoreError {
@@ -190,7 +168,7 @@ impl Gateway {
         T: DeserializeOwned,
     {
         let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
-        let sent = self.runtime().block_on(self.exchange(endpoint, path, body, wait));
+        let sent = self.runtime.block_on(self.exchange(endpoint, path, body, wait));
         if sent.is_err() {
             // Of several that fail at once, one moves on.
             let next = (endpoint + 1) % self.endpoints.len();
@@ -305,7 +283,7 @@ impl Gateway {
     pub(super) fn watch(&self, body: &Value, wait: Duration) {
         let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
         let (body, end) = (Bytes::from(body.to_string()), Instant::now() + wait);
-        self.runtime().block_on(async {
+        self.runtime.block_on(async {
             let watching = async {
                 let response = self.respond(endpoint, "/v3/watch", &body, end).await;
                 let Ok((_connection, response)) = response else {

@@ -1,6 +1,6 @@
 //! Values in PostgreSQL. A version is never used twice: all come from one sequence.
 
-use postgres::Row;
+use tokio_postgres::Row;
 
 use super::{Failure, Postgres, from_sql, to_sql};
 use crate::store::coordination::VALUE_BYTES_MAX;

@@ -9,9 +9,11 @@
 
 use std::io::{self, Read};
 
-use postgres::Client;
+use tokio_postgres::Row;
 
-use super::{Failure, Postgres, from_sql, why};
+use super::client::{Client, Error};
+use super::pool::READ;
+use super::{Postgres, from_sql};
 use crate::store::{ImageInfo, Images, Name, StoreError};
 
 const PIECE_BYTES: usize = 1 << 20;
@@ -27,11 +29,11 @@ const SNAPSHOT: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 /// Reason why a put ended early.
 enum Ended {
     Content(io::Error),
-    Database(postgres::Error),
+    Database(Error),
 }
 
-impl From<postgres::Error> for Ended {
-    fn from(cause: postgres::Error) -> Self {
+impl From<Error> for Ended {
+    fn from(cause: Error) -> Self {
         Self::Database(cause)
     }
 }
@@ -51,21 +53,21 @@ fn fill(content: &mut dyn Read, piece: &mut [u8]) -> io::Result<usize> {
 }
 
 fn put(client: &mut Client, key: &str, content: &mut dyn Read) -> Result<(), Ended> {
-    let mut transaction = client.transaction()?;
-    transaction.execute(DELETE, &[&key])?;
-    let statement = transaction.prepare(PUT)?;
-    let mut buffer = vec![0; PIECE_BYTES];
-    for piece in 0_i64.. {
-        let bytes = fill(content, &mut buffer).map_err(Ended::Content)?;
-        // An empty image has one piece, too: it is there.
-        if bytes > 0 || piece == 0 {
-            transaction.execute(&statement, &[&key, &piece, &&buffer[..bytes]])?;
+    client.transaction(|client| {
+        client.execute(DELETE, &[&key])?;
+        let mut buffer = vec![0; PIECE_BYTES];
+        for piece in 0_i64.. {
+            let bytes = fill(content, &mut buffer).map_err(Ended::Content)?;
+            // An empty image has one piece, too: it is there.
+            if bytes > 0 || piece == 0 {
+                client.send(bytes, PUT, &[&key, &piece, &&buffer[..bytes]])?;
+            }
+            if bytes < PIECE_BYTES {
+                break;
+            }
         }
-        if bytes < PIECE_BYTES {
-            break;
-        }
-    }
-    Ok(transaction.commit()?)
+        Ok(())
+    })
 }
 
 /// An image that is being read.
@@ -80,7 +82,7 @@ struct Reader {
 
 impl Reader {
     /// Reads the next piece; false after the last one.
-    fn advance(&mut self) -> Result<bool, postgres::Error> {
+    fn advance(&mut self) -> Result<bool, Error> {
         let row = self.client.query_opt(PIECE, &[&self.key, &self.next])?;
         let Some(row) = row else { return Ok(false) };
         (self.piece, self.at) = (row.get(0), 0);
@@ -92,7 +94,7 @@ impl Reader {
 impl Read for Reader {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.at == self.piece.len() {
-            let there = self.advance().map_err(|cause| io::Error::other(why(&cause)))?;
+            let there = self.advance().map_err(|cause| io::Error::other(cause.to_string()))?;
             if !there {
                 return Ok(0);
             }
@@ -108,7 +110,7 @@ impl Images for Postgres {
     fn put(&self, name: &Name, content: &mut dyn Read) -> Result<(), StoreError> {
         let key = self.named(name);
         let mut broken = None;
-        let done = self.change(|client| match put(client, &key, content) {
+        let done = self.change_much(|client| match put(client, &key, content) {
             Ok(()) => Ok(()),
             Err(Ended::Database(cause)) => Err(cause),
             // Its transaction is rolled back.
@@ -121,13 +123,14 @@ impl Images for Postgres {
             Some(cause) => {
                 Err(StoreError::io("read what is put as", name.as_str().as_ref(), cause))
             }
-            None => done.map_err(Failure::cause),
+            None => done,
         }
     }
 
     fn get(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
         let unavailable = |cause| self.unavailable(&cause);
-        let mut client = self.connect().map_err(unavailable)?;
+        let mut client = self.primary.connect().map_err(unavailable)?;
+        client.set_patience(READ.patience);
         client.batch_execute(SNAPSHOT).map_err(unavailable)?;
         let (key, piece) = (self.named(name), Vec::new());
         let mut reader = Reader { client, key, next: 0, piece, at: 0 };
@@ -137,8 +140,8 @@ impl Images for Postgres {
 
     fn list(&self, prefix: &str) -> Result<Vec<ImageInfo>, StoreError> {
         let begins = format!("{}{prefix}", self.prefix);
-        let rows = self.ask(|client| client.query(LIST, &[&begins]))?;
-        let info = |row: &postgres::Row| {
+        let rows = self.ask_much(|client| client.query(LIST, &[&begins]))?;
+        let info = |row: &Row| {
             // Those of clusters whose names are prefixed are not this store's.
             let name = row.get::<_, &str>(0).strip_prefix(&*self.prefix);
             let name = Name::new(name?).ok()?;
@@ -149,6 +152,6 @@ impl Images for Postgres {
 
     fn delete(&self, name: &Name) -> Result<(), StoreError> {
         let key = self.named(name);
-        self.ask(|client| client.execute(DELETE, &[&key])).map(drop)
+        self.ask_much(|client| client.execute(DELETE, &[&key])).map(drop)
     }
 }

@@ -12,38 +12,37 @@
 //! trimming locks alone. So a put sees the mark as it is when the slot is inserted. Statements run
 //! in `READ COMMITTED`, and with `synchronous_commit = on` where less is set.
 //!
-//! Of several hosts the one that takes writes is asked. Whether a standby is synchronous is the
-//! operator's choice; [`Log::concerns`](super::Log::concerns) says if none is.
+//! Of several hosts the one that takes writes is asked. Of two, the other is a standby, which
+//! answers stale reads: what it shows the primary had on disk before, and it stays if this standby
+//! is promoted. Of more than two nobody knows which one that would be. Whether a standby is
+//! synchronous is the operator's choice; [`Log::concerns`](super::Log::concerns) says if none is.
+//! While it is away, changes have an unknown outcome after some seconds (`client.rs`).
 
+mod client;
 mod coordination;
 mod images;
 mod log;
+mod pool;
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use postgres::config::{SslMode, TargetSessionAttrs};
-use postgres::error::Severity;
-use postgres::{Client, Config, NoTls};
+use tokio_postgres::config::{Config, SslMode, TargetSessionAttrs};
+use tokio_postgres::error::Severity;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use self::client::{Client, Error, said};
+use self::pool::{Pool, READ, UPKEEP, WRITE, Wait};
+use super::runtime::Runtime;
 use super::url::without_password;
 use super::{Name, PostgresUrl, StoreError};
 use crate::tls::trust;
 
 /// Longest body of a slot, and of a part: 4 MiB. A row may have 1 GiB, and readers hold it.
 const BODY_BYTES_MAX: usize = 4 << 20;
-/// Connections that are kept.
-const IDLE_MAX: usize = 8;
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long the network may leave bytes unacknowledged.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(5);
-
-const SESSION: &str = "
-    SET default_transaction_isolation = 'read committed';
-    SELECT set_config('synchronous_commit', 'on', false)
-        WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
 
 const TABLES: &str = "
     BEGIN;
@@ -83,12 +82,11 @@ impl Failure {
 
 /// A store in PostgreSQL.
 pub struct Postgres {
-    config: Config,
-    /// Means of encryption, if connections are encrypted.
-    tls: Option<MakeRustlsConnect>,
+    primary: Pool,
+    /// Another server that has what the primary has, if there is one and no other.
+    standby: Option<Pool>,
     /// For messages.
     url: String,
-    idle: Mutex<Vec<Client>>,
     /// Streams that have a mark.
     marked: Mutex<HashSet<String>>,
     prefix: String,
@@ -108,25 +106,30 @@ impl Postgres {
     /// [`StoreError::Url`] for parameters that are unknown; [`StoreError::Unavailable`] if no host
     /// answers, or none takes writes.
     pub fn open(url: &PostgresUrl) -> Result<Self, StoreError> {
-        let mut config: Config = url
-            .text
-            .parse()
-            .map_err(|cause: postgres::Error| StoreError::url(&url.text, why(&cause)))?;
-        config
-            .target_session_attrs(TargetSessionAttrs::ReadWrite)
-            .connect_timeout(CONNECT_TIMEOUT)
-            .tcp_user_timeout(NETWORK_TIMEOUT)
-            .application_name("telar");
+        let wrong = |why: String| StoreError::url(&url.text, why);
+        let mut servers = Vec::new();
+        for text in url.one_by_one() {
+            let server: Result<Config, tokio_postgres::Error> = text.parse();
+            let mut server = server.map_err(|cause| wrong(said(&cause)))?;
+            if server.get_hosts().len() != 1 || !server.get_hostaddrs().is_empty() {
+                return Err(wrong("hosts stand before the database, not in parameters".into()));
+            }
+            server.tcp_user_timeout(NETWORK_TIMEOUT).application_name("telar");
+            servers.push(server);
+        }
         let tls = url.encrypted.as_ref().map(|ca| trust(ca.as_deref())).transpose();
-        let tls = tls.map_err(|why| StoreError::url(&url.text, why))?;
+        let tls = tls.map_err(wrong)?;
         let mode = if tls.is_some() { SslMode::Require } else { SslMode::Disable };
-        config.ssl_mode(mode);
+        for server in &mut servers {
+            server.ssl_mode(mode);
+        }
         let tls = tls.map(|tls| MakeRustlsConnect::new(Arc::unwrap_or_clone(tls)));
+        let runtime = Arc::new(Runtime::new("postgres")?);
+        let pool = |wanted| Pool::new(&servers, tls.as_ref(), &runtime, wanted);
         let store = Self {
-            config,
-            tls,
+            primary: pool(TargetSessionAttrs::ReadWrite),
+            standby: (servers.len() == 2).then(|| pool(TargetSessionAttrs::ReadOnly)),
             url: without_password(&url.text),
-            idle: Mutex::default(),
             marked: Mutex::default(),
             prefix: String::new(),
             body_bytes_max: BODY_BYTES_MAX,
@@ -153,52 +156,75 @@ impl Postgres {
         format!("{}{name}", self.prefix)
     }
 
-    fn unavailable(&self, cause: &postgres::Error) -> StoreError {
-        StoreError::Unavailable { store: self.url.clone(), why: why(cause) }
-    }
-
-    fn connect(&self) -> Result<Client, postgres::Error> {
-        let mut client = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone())?,
-            None => self.config.connect(NoTls)?,
-        };
-        client.batch_execute(SESSION)?;
-        Ok(client)
+    fn unavailable(&self, cause: &Error) -> StoreError {
+        StoreError::Unavailable { store: self.url.clone(), why: cause.to_string() }
     }
 
     /// Runs something that changes nothing, once more if it fails: a kept connection may be dead.
-    fn ask<T>(
+    fn ask<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
+        self.ask_of(&self.primary, READ, work)
+    }
+
+    fn ask_of<T>(
         &self,
-        work: impl Fn(&mut Client) -> Result<T, postgres::Error>,
+        pool: &Pool,
+        limits: Wait,
+        work: impl Fn(&mut Client) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        self.change(&work).or_else(|_| self.change(&work)).map_err(Failure::cause)
+        let run = || self.run(pool, limits, &work);
+        run().or_else(|_| run()).map_err(Failure::cause)
+    }
+
+    /// Runs a change that may be made twice, once more if it fails.
+    fn repeat<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
+        self.ask_of(&self.primary, WRITE, work)
     }
 
     /// Runs something that changes the store.
-    fn change<T>(
+    fn change<T>(&self, work: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Failure> {
+        self.run(&self.primary, WRITE, work)
+    }
+
+    /// As [`ask`](Self::ask), of what may take long.
+    fn ask_much<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
+        self.ask_of(&self.primary, UPKEEP, work)
+    }
+
+    /// As [`change`](Self::change), of what may take long.
+    fn change_much<T>(
         &self,
-        work: impl FnOnce(&mut Client) -> Result<T, postgres::Error>,
+        work: impl FnOnce(&mut Client) -> Result<T, Error>,
+    ) -> Result<T, StoreError> {
+        self.run(&self.primary, UPKEEP, work).map_err(Failure::cause)
+    }
+
+    fn run<T>(
+        &self,
+        pool: &Pool,
+        limits: Wait,
+        work: impl FnOnce(&mut Client) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        let kept = {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            idle.retain(|client| !client.is_closed());
-            idle.pop()
-        };
-        let mut client = match kept {
-            Some(client) => client,
-            None => self.connect().map_err(|cause| Failure::NotDone(self.unavailable(&cause)))?,
-        };
+        let client = pool.take(limits);
+        let mut client = client.map_err(|cause| Failure::NotDone(self.unavailable(&cause)))?;
+        client.set_patience(limits.patience);
         let outcome = work(&mut client);
         let failure = match outcome {
             Ok(found) => {
-                self.keep(client);
+                pool.keep(client);
                 return Ok(found);
             }
             Err(cause) => cause,
         };
+        let said = match &failure {
+            Error::Said(cause) => cause.as_db_error(),
+            Error::NoAnswer(_) => {
+                pool.set_aside(client);
+                None
+            }
+        };
         // A statement that the server refused is rolled back. One that ended with its session may
         // be committed: a backend that is told to stop stops waiting for its standby.
-        let refused = failure.as_db_error().is_some_and(|found| {
+        let refused = said.is_some_and(|found| {
             let code = found.code().code();
             let lasting = !["08", "57", "58", "XX"].iter().any(|class| code.starts_with(class));
             lasting && found.parsed_severity() == Some(Severity::Error)
@@ -206,19 +232,6 @@ impl Postgres {
         let cause = self.unavailable(&failure);
         Err(if refused { Failure::NotDone(cause) } else { Failure::Unknown(cause) })
     }
-
-    fn keep(&self, client: Client) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < IDLE_MAX {
-            idle.push(client);
-        }
-    }
-}
-
-/// An error with what caused it: the outer one says little.
-fn why(cause: &postgres::Error) -> String {
-    let inner = std::error::Error::source(cause);
-    inner.map_or_else(|| cause.to_string(), |inner| format!("{cause}: {inner}"))
 }
 
 /// `number` as the database has it.

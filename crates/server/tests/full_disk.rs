@@ -1,4 +1,5 @@
-//! Nodes of a cluster whose disks are full, as operators meet them: processes over a folder.
+//! Nodes of a cluster, and a copy of another server, whose disks are full, as operators meet them:
+//! processes.
 //!
 //! A limit on the size of files (`ulimit -f`) makes a write past it fail, as a full disk does. It
 //! is set for a node that runs and whose local log is longer already; the slots of small commits
@@ -11,10 +12,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde_json::{Value, json};
+
 mod common;
 #[path = "../../../tests/src/process.rs"]
 #[expect(unreachable_pub, reason = "it is public where the file lives")]
 mod process;
+#[path = "common/tool.rs"]
+#[allow(dead_code, reason = "of this file only the request is used")]
+mod tool;
 
 use common::{said, telar};
 use process::Process;
@@ -37,26 +43,42 @@ struct Node {
     name: &'static str,
     child: Process,
     bolt: String,
+    http: String,
 }
 
 impl Node {
     fn start(folder: &Path, name: &'static str, role: &str) -> Self {
         let store = format!("dir:{}", folder.join("store").display());
         let role = format!("cluster.role={role}");
+        Self::serve(folder, name, &["--cluster", &store, "--node", name, "--set", &role])
+    }
+
+    fn serve(folder: &Path, name: &'static str, arguments: &[&str]) -> Self {
         // SIGXFSZ is ignored, so that a write fails instead of the process.
         let script = "trap '' XFSZ; exec \"$@\"";
         let mut command = Command::new("sh");
         command.args(["-c", script, "sh", env!("CARGO_BIN_EXE_telar"), "serve"]);
         command.arg(folder.join(name)).args(["--bolt", "127.0.0.1:0", "--http", "127.0.0.1:0"]);
-        command.args(["--no-auth", "--cluster", &store, "--node", name, "--set", &role]);
+        command.arg("--no-auth").args(arguments);
         command.env_remove("TELAR_CONFIG").stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = Process::start(&mut command).unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        let bolt = lines.find_map(|line| Some(line.strip_prefix("Bolt at ")?.to_owned()));
+        let mut find = |what: &str| {
+            let found = lines.find_map(|line| Some(line.strip_prefix(what)?.to_owned()));
+            found.expect("the server starts")
+        };
+        let (bolt, http) = (find("Bolt at "), find("HTTP at "));
         // A server whose output nobody takes any more ends.
         std::thread::spawn(move || lines.for_each(drop));
-        Self { name, child, bolt: bolt.expect("the node starts") }
+        Self { name, child, bolt, http }
+    }
+
+    /// Runs a statement over HTTP that must see the commits of `bookmarks`.
+    fn query(&self, statement: &str, bookmarks: &Value) -> String {
+        let request = json!({ "statement": statement, "bookmarks": bookmarks });
+        let address = self.http.trim_start_matches("http://").trim_end_matches('/');
+        tool::post(address, "/db/telar/query/v2", &[], &request)
     }
 
     fn run(&self, statement: &str) -> String {
@@ -148,7 +170,11 @@ fn a_follower_whose_disk_is_full_is_read_and_goes_on_once_there_is_room() {
     let [a, b] = two(folder.path(), "replica");
     let before = b.things().unwrap();
     b.set_full(true);
-    a.commits(MAKE);
+    let answer = a.query(MAKE, &json!([]));
+    let (_, answer) = answer.split_once("\r\n\r\n").unwrap();
+    let answer: Value = serde_json::from_str(answer).unwrap();
+    let late = b.query("RETURN 1", &answer["bookmarks"]);
+    assert!(late.contains("DatabaseUnavailable") && late.contains("held up"), "{late}");
     a.says(Some(&b));
     assert_eq!(b.things(), Ok(before));
     let store = format!("dir:{}", folder.path().join("store").display());
@@ -181,5 +207,33 @@ fn a_leader_whose_disk_is_full_hands_over_and_comes_back_once_there_is_room() {
         let moved = telar().args(["cluster", "transfer", &store, "a", "--from", "b"]).output();
         let answers = said(&moved.unwrap()) + &a.run(MAKE);
         if answers.contains("well done") { Ok(()) } else { Err(answers) }
+    });
+}
+
+#[test]
+fn a_copy_of_another_server_is_read_and_goes_on_once_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = Node::serve(folder.path(), "source", &[]);
+    source.commits(MAKE);
+    let copy = Node::serve(folder.path(), "copy", &["--follow", &source.http]);
+    copy.shows(1);
+    // Its own log, not that of the source, has this.
+    source.commits(FILL);
+    source.commits(MAKE);
+    copy.shows(2);
+    copy.set_full(true);
+    source.commits(MAKE);
+    let state = "SHOW DATABASES YIELD name, statusMessage";
+    eventually("the trouble", || match copy.run(state) {
+        said if said.contains("os error 27") => Ok(()),
+        said => Err(said),
+    });
+    assert_eq!(copy.things(), Ok(2));
+    source.commits(MAKE);
+    copy.set_full(false);
+    copy.shows(4);
+    eventually("the end of the trouble", || match copy.run(state) {
+        said if said.contains("nothing behind") && !said.contains("os error") => Ok(()),
+        said => Err(said),
     });
 }

@@ -283,7 +283,7 @@ fn by_tools() -> Vec<(&'static str, String)> {
         tool::call(&Server::start(settings).http, "read_query", json!({ "query": query }))
     };
     let of_session = ["Mcp-Session-Id: gone"];
-    let ended = tool::post(&Server::start(&[]).http, &of_session, &json!({}));
+    let ended = tool::post(&Server::start(&[]).http, "/mcp", &of_session, &json!({}));
     vec![
         ("mcp.enabled", call(&["mcp.enabled=false"], "RETURN 1")),
         ("mcp.allow_writes", call(&[], "CREATE INDEX FOR (n:A) ON (n.p)")),

@@ -75,7 +75,8 @@ pub(super) enum End {
     Stopped,
     /// This node's copy is opened anew, mostly since the node led it, and leads no more.
     Deposed,
-    /// It was a copy of another server's database, and a newer one has come in its place.
+    /// It was a copy of another server's database: a newer one has come in its place, or it is
+    /// opened anew.
     Replaced,
 }
 
@@ -253,7 +254,7 @@ impl Database {
                 self.copy().map_or(error, LocalCopy::not_a_leader)
             }
             Some(End::Replaced) if error.kind == ErrorKind::Terminated => {
-                unavailable(&self.name, "a newer copy has come in its place: try again")
+                unavailable(&self.name, "its copy was opened anew, or replaced: try again")
             }
             Some(End::Deposed | End::Replaced) => error,
         }

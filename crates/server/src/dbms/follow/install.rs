@@ -6,7 +6,7 @@ use std::sync::Arc;
 use telar_db::maintenance::Identity;
 use telar_db::query::QueryError;
 
-use super::super::database::{Database, End};
+use super::super::database::End;
 use super::super::failure::{storage, unavailable};
 use super::super::state::State;
 use super::super::{Dbms, Live};
@@ -56,7 +56,13 @@ impl Dbms {
         Some(OpenCopy { engine, source })
     }
 
-    /// Opens the copy of a database that is there and could not be opened before.
+    /// Closes the copy of a database, which is to be opened anew.
+    pub(super) fn close_copy(&self, name: &str) {
+        let _change = self.change.lock();
+        end(self.put_copy(name, Live::Reopening), End::Replaced, None);
+    }
+
+    /// Opens the copy of a database that is there and is not open.
     ///
     /// # Errors
     /// If it still cannot be opened.
@@ -65,13 +71,12 @@ impl Dbms {
         let folder = self.follow().and_then(|follow| follow.folder(name));
         let folder = folder.ok_or_else(|| unavailable(name, "there is no copy of it"))?;
         let database = self.open_other(name, &folder, false)?;
-        self.put_copy(name, database);
+        self.put_copy(name, Live::Online(Arc::new(database)));
         Ok(())
     }
 
-    /// Puts an open copy in the place of what was there; returns that.
-    fn put_copy(&self, name: &str, database: Database) -> Option<Live> {
-        let live = Live::Online(Arc::new(database));
+    /// Puts a copy in the place of what was there; returns that.
+    fn put_copy(&self, name: &str, live: Live) -> Option<Live> {
         match *name == **self.default_name() {
             true => Some(std::mem::replace(&mut *self.default.write(), live)),
             false => self.others.write().insert(name.to_owned(), live),
@@ -110,7 +115,7 @@ impl Dbms {
             return Err(error);
         }
         drop(copies);
-        let replaced = self.put_copy(name, database);
+        let replaced = self.put_copy(name, Live::Online(Arc::new(database)));
         let old = before.and_then(|before| Some(self.store.as_ref()?.database(&before.folder)));
         end(replaced, End::Replaced, old);
         Ok(())

@@ -6,6 +6,9 @@
 //!  a record does not fit ───┘               └────── trouble: wait, longer each time, ask again
 //! ```
 //!
+//! A copy whose disk has failed, as a full one does, takes nothing until it is opened again, which
+//! is done once the disk takes a file. It is read until then.
+//!
 //! The copy that is there can be read while an image is fetched. Between its steps a worker holds
 //! neither the server nor a database, so that these can be closed.
 
@@ -15,6 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use telar_cluster::replica::held_up::probe;
 use telar_db::query::QueryError;
 use telar_db::{CommitTs, Error as EngineError};
 
@@ -172,6 +176,10 @@ impl Worker {
             drop(dbms);
             return self.image(client, "the folder of the copy is missing");
         };
+        if let Err(error) = open.engine.check_writable() {
+            drop(open);
+            return self.open_anew(&dbms, &folder, &error);
+        }
         let (after, source) = (open.engine.published(), open.source.clone());
         drop((open, dbms));
         let ask = Ask {
@@ -193,6 +201,17 @@ impl Worker {
             ))),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Closes a copy whose disk has failed, if the disk takes writes again: the next step opens it.
+    fn open_anew(&self, dbms: &Dbms, folder: &str, error: &EngineError) -> Result<(), Failed> {
+        let store = dbms.store.as_ref().ok_or(Failed::Source(Error::Stopped))?;
+        if probe(&store.database(folder)).is_err() {
+            return Err(Failed::Here(error.to_string()));
+        }
+        tracing::info!(database = %self.name, "the copy is opened anew, since its disk had failed");
+        dbms.close_copy(&self.name);
+        Ok(())
     }
 
     /// True if the source has dropped the database and made one of the same name. A default

@@ -109,6 +109,15 @@ pub trait Backend: fmt::Debug + Send + Sync {
         }
         Ok(())
     }
+
+    /// Fails if commits of other servers do not come here at the moment, so that nobody waits for
+    /// one in vain.
+    ///
+    /// # Errors
+    /// [`ErrorKind::DatabaseUnavailable`], with why.
+    fn check_follows(&self) -> Result<(), QueryError> {
+        Ok(())
+    }
 }
 
 /// An open transaction of a [`Backend`]. One thread at a time uses it, not always the same;

@@ -253,12 +253,15 @@ impl Client {
     /// be used, none are: whoever begins hears that.
     ///
     /// # Errors
-    /// If a bookmark is none.
+    /// If a bookmark is none, or commits do not come here at the moment.
     pub(crate) fn is_early(&self, options: &Options) -> Result<bool, Failure> {
         match self.dbms.database(options.database.as_deref()) {
             Ok(database) => {
-                let next = bookmarks_to_come(&database, &options.bookmarks).next();
-                Ok(next.transpose()?.is_some())
+                let next = bookmarks_to_come(&database, &options.bookmarks).next().transpose()?;
+                if next.is_some() {
+                    database.backend().check_follows()?;
+                }
+                Ok(next.is_some())
             }
             Err(_) => Ok(false),
         }

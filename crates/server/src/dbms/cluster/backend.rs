@@ -202,10 +202,12 @@ impl Backend for ReplicaBackend {
                 return Ok(());
             }
             limits.check()?;
-            // It comes much later, if it does: another node has it.
-            if let Some(why) = self.copy.replica.trouble() {
-                return Err(late(why));
-            }
+            self.check_follows()?;
         }
+    }
+
+    fn check_follows(&self) -> Result<(), QueryError> {
+        // What is waited for comes much later, if it does: another node has it.
+        self.copy.replica.trouble().map_or(Ok(()), |why| Err(late(why)))
     }
 }

@@ -159,7 +159,8 @@ impl LocalCopy {
             let message = "this node is about to lead the database, and does not yet; try again";
             return server_error(ErrorKind::NotALeader, message);
         }
-        let leader = self.replica.leader().map(|node| {
+        // One that gives up leading is named by the lease until another node has it.
+        let leader = self.replica.other_leader().map(|node| {
             let members = self.members.lock();
             let all = members.as_ref().map(|members| members.all_with(Some(&node)));
             let member = all.unwrap_or_default().into_iter().find(|seen| seen.member.node == node);

@@ -199,7 +199,9 @@ impl Copy {
         let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
         if engine.published() != end {
             // A stale read was quicker: the groups need not continue what it has brought.
-            return Err(Stop::Later);
+            core.step(Event::Failed { request });
+            core.step(Event::Look);
+            return Ok(());
         }
         for group in &groups {
             match engine.apply(as_group(group)) {

@@ -12,9 +12,10 @@
 //!
 //! Invariants
 //! 1. A stale read says which slots follow those that are known, and never where the log ends: it
-//!    cannot make a node lead, and answers no strict read.
-//! 2. It begins with the last slot that is known, so that what follows continues it: a node of the
-//!    store with another history is not listened to (docs/decisions/0107).
+//!    is applied by a node that follows, and answers no strict read.
+//! 2. It begins with the last slot that is known, unless that was trimmed, so that what follows
+//!    continues it: a node of the store with another history is not listened to
+//!    (docs/decisions/0107).
 //! 3. It is applied where the copy ends, under `applying`, as what the other thread reads.
 
 use std::sync::{Arc, PoisonError};
@@ -22,9 +23,9 @@ use std::thread;
 use std::time::Duration;
 
 use super::core::{Core, seen};
-use super::election::{Event, Role};
+use super::election::{Event, Role, SeenSlot};
 use super::follower::{Copy, READ_BYTES, as_group};
-use crate::store::{StoreError, read_stale_groups};
+use crate::store::{Group, StoreError, read_stale_groups};
 
 /// Silence after which nodes of the store are asked for what they have: far more than a read takes
 /// where nothing is wrong.
@@ -48,40 +49,44 @@ impl Core {
         answer
     }
 
-    /// True if a node that follows has waited for an answer of the log for [`SILENCE`].
-    fn waits_in_vain(&self) -> bool {
+    /// True if this node follows, and has waited for an answer of the log for [`SILENCE`].
+    fn is_log_silent(&self) -> bool {
         let (now, state) = (self.clock.now(), self.state());
         let silent = state.asking_since.is_some_and(|since| now.since(since) >= SILENCE);
         silent && state.election.role() == Role::Follower && !state.is_in_pause()
     }
 }
 
+/// The groups that a node of the store shows from `next` on; none if the slot before them is not
+/// the one that is known.
+fn read_after(core: &Core, last: Option<SeenSlot>, next: u64) -> Result<Vec<Group>, StoreError> {
+    let read = |from| read_stale_groups(&*core.log, &core.stream, from, READ_BYTES);
+    let Some(last) = last else { return read(next) };
+    let mut groups = match read(last.range.first()) {
+        // Enough copies have it.
+        Err(StoreError::Trimmed { oldest, .. }) if oldest <= next => return read(next),
+        groups => groups?,
+    };
+    let continues =
+        groups.first().is_some_and(|first| seen(first) == last && first.range.next() == next);
+    Ok(if continues { groups.split_off(1) } else { Vec::new() })
+}
+
 impl Copy {
     /// Applies what a node of the store shows after the copy's end, if the log does not answer;
     /// true if there was something.
     pub(super) fn read_stale(&self, core: &Core) -> bool {
-        if !core.waits_in_vain() {
+        if !core.is_log_silent() {
             return false;
         }
         let (last, next) = core.known();
         // Nobody holds the copy while the store is asked: it may have to be opened again.
         let Some(end) = self.following().map(|engine| engine.published()) else { return false };
-        let from = last.map_or(next.saturating_sub(1), |last| last.range.first()).max(1);
-        let Ok(groups) = read_stale_groups(&*core.log, &core.stream, from, READ_BYTES) else {
-            return false;
-        };
-        let mut groups = &groups[..];
-        if next > 1 {
-            let Some((known, following)) = groups.split_first() else { return false };
-            if last.is_some_and(|last| last != seen(known)) || known.range.next() != next {
-                return false;
-            }
-            groups = following;
-        }
+        let Ok(groups) = read_after(core, last, next) else { return false };
         let _applying = self.applying.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(engine) = self.following() else { return false };
         let is_as_before = core.known() == (last, next) && engine.published() == end;
-        if !is_as_before || end.get() + 1 != next {
+        if !is_as_before || end.get() + 1 != next || !core.is_log_silent() {
             return false;
         }
         // What fails, fails again in the other thread, which says why.
@@ -89,6 +94,7 @@ impl Copy {
         let slots: Vec<_> = applied.map(seen).collect();
         let found = !slots.is_empty();
         if found {
+            core.goes_on();
             core.step(Event::Found { slots });
         }
         found

@@ -153,7 +153,7 @@ pub trait Log: Send + Sync + fmt::Debug {
 
     /// Returns what [`read`](Self::read) does as one node of the store knows it, which need not
     /// lead. It may lack the last slots, so an empty answer is not the end of the log, and show
-    /// slots that were trimmed. What it shows was won, and is durable.
+    /// slots that were trimmed. What it shows is in every later [`read`](Self::read).
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -258,6 +258,11 @@ fn a_node_without_a_leader_shows_what_it_has() {
     }
     let all = store.read(&stream, 1, usize::MAX).unwrap();
     assert_eq!(all.len(), 5);
+    let end = Instant::now() + Duration::from_secs(60);
+    let third = open(&endpoints[..1]);
+    while third.read_stale(&stream, 1, usize::MAX).ok().as_ref() != Some(&all) {
+        assert!(Instant::now() < end, "the third lags behind");
+    }
     for mut shell in shells.drain(1..) {
         drop(shell.stdin.take());
         shell.wait().unwrap();

@@ -27,6 +27,8 @@ const A_WHILE: Duration = Duration::from_millis(600);
 struct Leaderless {
     log: Arc<dyn Log>,
     is_silent: AtomicBool,
+    /// Requests that it has not answered.
+    unanswered: AtomicU64,
     shown: AtomicU64,
 }
 
@@ -34,13 +36,24 @@ impl Leaderless {
     /// The stores with such a log, which answers for now.
     fn over(stores: &Stores) -> (Arc<Self>, Stores) {
         let (log, shown) = (Arc::clone(&stores.log), AtomicU64::new(u64::MAX));
-        let log = Arc::new(Self { log, is_silent: AtomicBool::new(false), shown });
+        let (is_silent, unanswered) = (AtomicBool::new(false), AtomicU64::new(0));
+        let log = Arc::new(Self { log, is_silent, unanswered, shown });
         let stores = Stores { log: Arc::clone(&log) as Arc<dyn Log>, ..stores.clone() };
         (log, stores)
     }
 
-    fn silence(&self, is_silent: bool) {
-        self.is_silent.store(is_silent, Ordering::SeqCst);
+    /// Answers no more; returns once what had begun before is over, and its node has noticed.
+    fn silence(&self) {
+        self.is_silent.store(true, Ordering::SeqCst);
+        let (before, end) = (self.unanswered.load(Ordering::SeqCst), Instant::now() + PATIENCE);
+        while self.unanswered.load(Ordering::SeqCst) == before {
+            assert!(Instant::now() < end, "it is not asked");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    fn answer_again(&self) {
+        self.is_silent.store(false, Ordering::SeqCst);
     }
 
     fn show(&self, last: CommitTs) {
@@ -50,6 +63,7 @@ impl Leaderless {
     fn answer(&self) -> Result<(), StoreError> {
         if self.is_silent.load(Ordering::SeqCst) {
             thread::sleep(WAIT);
+            self.unanswered.fetch_add(1, Ordering::SeqCst);
             let why = "no leader".to_owned();
             return Err(StoreError::Unavailable { store: "the log".into(), why });
         }
@@ -124,12 +138,12 @@ fn a_node_follows_while_its_store_has_no_leader() {
     let (log, leaderless) = Leaderless::over(&stores);
     // From the first slot on, and from the middle.
     for name in ["second", "third"] {
-        log.silence(false);
+        log.answer_again();
         let follower = node(&leaderless, &folder, name, false);
         if name == "third" {
             wait_until(&follower, fill(&leader));
         }
-        log.silence(true);
+        log.silence();
         let before = fill(&leader);
         log.show(before);
         let last = fill(&leader);
@@ -138,7 +152,7 @@ fn a_node_follows_while_its_store_has_no_leader() {
         assert_eq!(follower.position(), Some(before));
         log.show(last);
         wait_until(&follower, last);
-        log.silence(false);
+        log.answer_again();
         wait_until(&follower, fill(&leader));
     }
 }
@@ -153,7 +167,7 @@ fn nobody_leads_by_what_a_stale_read_has_shown() {
     let second = node(&leaderless, &folder, "second", true);
     let before = fill(&leader);
     log.show(before);
-    log.silence(true);
+    log.silence();
     let last = fill(&leader);
     wait_until(&second, before);
     leader.retire();
@@ -166,7 +180,7 @@ fn nobody_leads_by_what_a_stale_read_has_shown() {
     thread::sleep(A_WHILE);
     assert_ne!(second.role(), Role::Leader);
     assert_eq!(second.position(), Some(before));
-    log.silence(false);
+    log.answer_again();
     assert!(second.wait_to_lead(PATIENCE), "{:?}", second.stopped());
     assert!(second.position() > Some(last), "{:?} of {last}", second.position());
 }
@@ -182,7 +196,7 @@ fn what_continues_another_history_is_not_applied() {
     let follower = node(&leaderless, &folder, "second", false);
     let last = fill(&leader);
     wait_until(&follower, last);
-    log.silence(true);
+    log.silence();
     log.show(last);
     fill(&leader);
     drop(leader);
@@ -197,7 +211,7 @@ fn what_continues_another_history_is_not_applied() {
     log.show(CommitTs::from_raw(u64::MAX));
     thread::sleep(A_WHILE);
     assert_eq!((follower.position(), follower.stopped()), (Some(last), None));
-    log.silence(false);
+    log.answer_again();
     let end = Instant::now() + PATIENCE;
     while follower.stopped().is_none() {
         assert!(Instant::now() < end, "it goes on, at {:?}", follower.position());

@@ -23,18 +23,15 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 
-use crate::store::runtime::Runtime;
+use crate::store::runtime::{Runtime, time_of};
 use crate::store::{Endpoint, StoreError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest wait for the first answer to a request, but for what its body takes at
-/// [`BYTES_PER_SECOND`]: what a node of etcd has sent on to a leader that died is never answered
+/// Longest wait for the first answer to a request, but for what its body takes: what a node of etcd has sent on to a leader that died is never answered
 /// (etcd itself gives up after 7 s), and a lease lapses after 2.5.
 pub(super) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest wait for an answer once one did not come in that time: it may be large, or etcd slow.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
-/// Rate at which a body is sent at least.
-const BYTES_PER_SECOND: f64 = (256 << 10) as f64;
 /// Connections that are kept.
 const IDLE_MAX: usize = 16;
 
@@ -130,8 +127,9 @@ impl Gateway {
         body: &Value,
     ) -> Result<T, Failure> {
         // ORDERING: relaxed here and below, as nothing else is read because of it.
-        let unanswered = self.unanswered.load(Ordering::Relaxed).max(1);
-        let wait = FIRST_TIMEOUT.saturating_mul(unanswered).min(ANSWER_TIMEOUT);
+        let unanswered = self.unanswered.load(Ordering::Relaxed);
+        // The second, too: after its leader's death a node of etcd sends on to it for a second more.
+        let wait = FIRST_TIMEOUT.saturating_mul(unanswered.max(1)).min(ANSWER_TIMEOUT);
         let sent = Instant::now();
         let outcome = self.change(wait, path, body);
         let took = sent.elapsed();
@@ -153,7 +151,7 @@ impl Gateway {
         body: &Value,
     ) -> Result<T, Failure> {
         let body = Bytes::from(body.to_string());
-        let wait = wait + Duration::from_secs_f64(body.len() as f64 / BYTES_PER_SECOND);
+        let wait = wait + time_of(body.len());
         let mut tries = self.endpoints.len();
         loop {
             match self.send(path, &body, wait) {

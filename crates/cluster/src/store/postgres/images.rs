@@ -129,7 +129,7 @@ impl Images for Postgres {
 
     fn get(&self, name: &Name) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
         let unavailable = |cause| self.unavailable(&cause);
-        let mut client = self.primary.connect().map_err(unavailable)?;
+        let mut client = self.pool.connect(READ).map_err(unavailable)?;
         client.set_patience(READ.patience);
         client.batch_execute(SNAPSHOT).map_err(unavailable)?;
         let (key, piece) = (self.named(name), Vec::new());

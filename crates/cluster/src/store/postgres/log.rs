@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio_postgres::Row;
 
-use super::pool::{Pool, READ};
 use super::{Failure, Postgres, from_sql, to_sql};
 use crate::store::error::check_size;
 use crate::store::{Log, Name, PartName, Put, Slot, SlotRange, StoreError};
@@ -48,7 +47,7 @@ const SLOTS: &str = "
       AND last >= $2
     ORDER BY first LIMIT $3";
 const LAST: &str = "
-    SELECT first, last, body FROM telar.slot
+    SELECT first, last FROM telar.slot
     WHERE stream = $1 AND first <= $2 ORDER BY first DESC LIMIT 1";
 const BYTES: &str = "
     SELECT (SELECT coalesce(sum(octet_length(body)), 0) FROM telar.slot WHERE stream = $1)::bigint
@@ -56,16 +55,20 @@ const BYTES: &str = "
 const MARK: &str = "SELECT mark FROM telar.mark WHERE stream = $1";
 const SLOT: &str = "SELECT first, last, body FROM telar.slot WHERE stream = $1 AND first = $2";
 
-fn slot_of(row: &Row) -> Result<Slot, StoreError> {
+fn range_of(row: &Row) -> Result<SlotRange, StoreError> {
     let (first, last) = (from_sql(row.get(0))?, from_sql(row.get(1))?);
-    Ok(Slot { range: SlotRange::new(first, last + 1)?, body: row.get(2) })
+    SlotRange::new(first, last + 1)
+}
+
+fn slot_of(row: &Row) -> Result<Slot, StoreError> {
+    Ok(Slot { range: range_of(row)?, body: row.get(2) })
 }
 
 impl Postgres {
     /// The trim mark, which is not behind `asked`.
-    fn check_mark(&self, pool: &Pool, stream: &Name, asked: u64) -> Result<u64, StoreError> {
+    fn check_mark(&self, stream: &Name, asked: u64) -> Result<u64, StoreError> {
         let key = self.named(stream);
-        let row = self.ask_of(pool, READ, |client| client.query_opt(MARK, &[&key]))?;
+        let row = self.ask(|client| client.query_opt(MARK, &[&key]))?;
         let oldest = row.map_or(Ok(1), |row| from_sql(row.get(0)))?;
         if asked < oldest {
             return Err(StoreError::Trimmed { stream: stream.clone(), asked, oldest });
@@ -80,22 +83,52 @@ impl Postgres {
         }
         Ok(())
     }
+}
 
-    fn read_of(
-        &self,
-        pool: &Pool,
-        stream: &Name,
-        from: u64,
-        bytes_max: usize,
-    ) -> Result<Vec<Slot>, StoreError> {
+impl Log for Postgres {
+    fn body_bytes_max(&self) -> usize {
+        self.body_bytes_max
+    }
+
+    fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
+        check_size(body.len(), self.body_bytes_max)?;
+        let key = self.named(stream);
+        let (first, last) = (to_sql(range.first())?, to_sql(range.next() - 1)?);
+        self.make_mark(&key)?;
+        for _ in 0..TRIES_MAX {
+            match self.change(|client| client.send(body.len(), PUT, &[&key, &first, &last, &body]))
+            {
+                Ok(1) => return Ok(Put::Won),
+                Ok(_) => {}
+                Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
+                Err(Failure::NotDone(cause)) => return Err(cause),
+            }
+            let found = self.ask(|client| client.query_opt(SLOT, &[&key, &first]))?;
+            self.check_mark(stream, range.first())?;
+            if let Some(row) = found {
+                // A primary that was started again shows what no standby has yet.
+                return Ok(match self.change(|client| client.query_one(FLUSH, &[])) {
+                    Ok(_) => Put::Lost(slot_of(&row)?),
+                    Err(failure) => Put::Unknown(failure.cause()),
+                });
+            }
+            let follows = self.ask(|client| client.query_one(FOLLOWS, &[&key, &first]))?;
+            if !follows.get::<_, bool>(0) {
+                return Err(StoreError::Missing { stream: stream.clone(), at: range.first() - 1 });
+            }
+        }
+        let why = "a slot is neither free nor there".to_owned();
+        Err(StoreError::Unavailable { store: self.url.clone(), why })
+    }
+
+    fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
         let key = self.named(stream);
         let (mut slots, mut bytes, mut is_gap) = (Vec::<Slot>::new(), 0, false);
         let slots_max = if bytes_max == 0 { 1 } else { SLOTS_MAX };
         'pages: loop {
             let next = slots.last().map_or(from, |slot| slot.range.next());
             let Ok(at) = to_sql(next) else { break };
-            let rows =
-                self.ask_of(pool, READ, |client| client.query(SLOTS, &[&key, &at, &slots_max]));
+            let rows = self.ask(|client| client.query(SLOTS, &[&key, &at, &slots_max]));
             let rows = match rows {
                 Ok(rows) => rows,
                 Err(cause) if slots.is_empty() => return Err(cause),
@@ -120,71 +153,11 @@ impl Postgres {
             }
         }
         // Last: what was removed while this read went on is not the end of the log.
-        self.check_mark(pool, stream, from)?;
+        self.check_mark(stream, from)?;
         if is_gap && slots.is_empty() {
             return Err(StoreError::Missing { stream: stream.clone(), at: from });
         }
         Ok(slots)
-    }
-
-    fn part_of(&self, pool: &Pool, key: &str, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
-        let read = "SELECT body FROM telar.part WHERE stream = $1 AND name = $2";
-        let row = self.ask_of(pool, READ, |client| client.query_opt(read, &[&key, &name]))?;
-        Ok(row.map(|row| row.get(0)))
-    }
-}
-
-impl Log for Postgres {
-    fn body_bytes_max(&self) -> usize {
-        self.body_bytes_max
-    }
-
-    fn put_once(&self, stream: &Name, range: SlotRange, body: &[u8]) -> Result<Put, StoreError> {
-        check_size(body.len(), self.body_bytes_max)?;
-        let key = self.named(stream);
-        let (first, last) = (to_sql(range.first())?, to_sql(range.next() - 1)?);
-        self.make_mark(&key)?;
-        for _ in 0..TRIES_MAX {
-            match self.change(|client| client.send(body.len(), PUT, &[&key, &first, &last, &body]))
-            {
-                Ok(1) => return Ok(Put::Won),
-                Ok(_) => {}
-                Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
-                Err(Failure::NotDone(cause)) => return Err(cause),
-            }
-            let found = self.ask(|client| client.query_opt(SLOT, &[&key, &first]))?;
-            self.check_mark(&self.primary, stream, range.first())?;
-            if let Some(row) = found {
-                // A primary that was started again shows what no standby has yet.
-                return Ok(match self.change(|client| client.query_one(FLUSH, &[])) {
-                    Ok(_) => Put::Lost(slot_of(&row)?),
-                    Err(failure) => Put::Unknown(failure.cause()),
-                });
-            }
-            let follows = self.ask(|client| client.query_one(FOLLOWS, &[&key, &first]))?;
-            if !follows.get::<_, bool>(0) {
-                return Err(StoreError::Missing { stream: stream.clone(), at: range.first() - 1 });
-            }
-        }
-        let why = "a slot is neither free nor there".to_owned();
-        Err(StoreError::Unavailable { store: self.url.clone(), why })
-    }
-
-    fn read(&self, stream: &Name, from: u64, bytes_max: usize) -> Result<Vec<Slot>, StoreError> {
-        self.read_of(&self.primary, stream, from, bytes_max)
-    }
-
-    fn reads_stale(&self) -> bool {
-        self.standby.is_some()
-    }
-
-    fn read_stale(
-        &self,
-        stream: &Name,
-        from: u64,
-        bytes_max: usize,
-    ) -> Result<Vec<Slot>, StoreError> {
-        self.read_of(self.standby.as_ref().unwrap_or(&self.primary), stream, from, bytes_max)
     }
 
     fn poll_interval(&self) -> Duration {
@@ -192,7 +165,7 @@ impl Log for Postgres {
     }
 
     fn oldest(&self, stream: &Name) -> Result<u64, StoreError> {
-        self.check_mark(&self.primary, stream, u64::MAX)
+        self.check_mark(stream, u64::MAX)
     }
 
     fn bytes(&self, stream: &Name) -> Result<u64, StoreError> {
@@ -205,9 +178,9 @@ impl Log for Postgres {
         let at = i64::try_from(before).unwrap_or(i64::MAX);
         // The mark after the slot: where none is left, another may just have trimmed it.
         let last = self.ask(|client| client.query_opt(LAST, &[&key, &at]))?;
-        let old = self.check_mark(&self.primary, stream, u64::MAX)?;
+        let old = self.check_mark(stream, u64::MAX)?;
         let Some(row) = last else { return Ok(old) };
-        let range = slot_of(&row)?.range;
+        let range = range_of(&row)?;
         let mark = range.trim_mark(before);
         if mark <= old {
             return Ok(old);
@@ -239,14 +212,9 @@ impl Log for Postgres {
 
     fn read_part(&self, stream: &Name, part: PartName) -> Result<Option<Vec<u8>>, StoreError> {
         let (key, name) = (self.named(stream), part.to_string());
-        let found = self.part_of(&self.primary, &key, &name);
-        match (&found, &self.standby) {
-            (Err(_), Some(standby)) => match self.part_of(standby, &key, &name) {
-                Ok(Some(part)) => Ok(Some(part)),
-                _ => found,
-            },
-            _ => found,
-        }
+        let read = "SELECT body FROM telar.part WHERE stream = $1 AND name = $2";
+        let row = self.ask(|client| client.query_opt(read, &[&key, &name]))?;
+        Ok(row.map(|row| row.get(0)))
     }
 
     fn parts(&self, stream: &Name, from: u64) -> Result<Vec<PartName>, StoreError> {

@@ -12,11 +12,12 @@
 //! trimming locks alone. So a put sees the mark as it is when the slot is inserted. Statements run
 //! in `READ COMMITTED`, and with `synchronous_commit = on` where less is set.
 //!
-//! Of several hosts the one that takes writes is asked. Of two, the other is a standby, which
-//! answers stale reads: what it shows the primary had on disk before, and it stays if this standby
-//! is promoted. Of more than two nobody knows which one that would be. Whether a standby is
-//! synchronous is the operator's choice; [`Log::concerns`](super::Log::concerns) says if none is.
-//! While it is away, changes have an unknown outcome after some seconds (`client.rs`).
+//! Of several hosts the one that takes writes is asked. Whether a standby is synchronous is the
+//! operator's choice; [`Log::concerns`](super::Log::concerns) says if none is. While it is away,
+//! changes have an unknown outcome after some seconds (`client.rs`).
+//!
+//! There are no stale reads: a standby shows a commit before its primary does, which waits for the
+//! standby's answer. Who had read it there would miss it here.
 
 mod client;
 mod coordination;
@@ -34,7 +35,6 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use self::client::{Client, Error, said};
 use self::pool::{Pool, READ, UPKEEP, WRITE, Wait};
-use super::runtime::Runtime;
 use super::url::without_password;
 use super::{Name, PostgresUrl, StoreError};
 use crate::tls::trust;
@@ -82,9 +82,7 @@ impl Failure {
 
 /// A store in PostgreSQL.
 pub struct Postgres {
-    primary: Pool,
-    /// Another server that has what the primary has, if there is one and no other.
-    standby: Option<Pool>,
+    pool: Pool,
     /// For messages.
     url: String,
     /// Streams that have a mark.
@@ -114,7 +112,10 @@ impl Postgres {
             if server.get_hosts().len() != 1 || !server.get_hostaddrs().is_empty() {
                 return Err(wrong("hosts stand before the database, not in parameters".into()));
             }
-            server.tcp_user_timeout(NETWORK_TIMEOUT).application_name("telar");
+            server
+                .target_session_attrs(TargetSessionAttrs::ReadWrite)
+                .tcp_user_timeout(NETWORK_TIMEOUT)
+                .application_name("telar");
             servers.push(server);
         }
         let tls = url.encrypted.as_ref().map(|ca| trust(ca.as_deref())).transpose();
@@ -124,11 +125,8 @@ impl Postgres {
             server.ssl_mode(mode);
         }
         let tls = tls.map(|tls| MakeRustlsConnect::new(Arc::unwrap_or_clone(tls)));
-        let runtime = Arc::new(Runtime::new("postgres")?);
-        let pool = |wanted| Pool::new(&servers, tls.as_ref(), &runtime, wanted);
         let store = Self {
-            primary: pool(TargetSessionAttrs::ReadWrite),
-            standby: (servers.len() == 2).then(|| pool(TargetSessionAttrs::ReadOnly)),
+            pool: Pool::new(servers, tls)?,
             url: without_password(&url.text),
             marked: Mutex::default(),
             prefix: String::new(),
@@ -162,32 +160,22 @@ impl Postgres {
 
     /// Runs something that changes nothing, once more if it fails: a kept connection may be dead.
     fn ask<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
-        self.ask_of(&self.primary, READ, work)
-    }
-
-    fn ask_of<T>(
-        &self,
-        pool: &Pool,
-        limits: Wait,
-        work: impl Fn(&mut Client) -> Result<T, Error>,
-    ) -> Result<T, StoreError> {
-        let run = || self.run(pool, limits, &work);
-        run().or_else(|_| run()).map_err(Failure::cause)
-    }
-
-    /// Runs a change that may be made twice, once more if it fails.
-    fn repeat<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
-        self.ask_of(&self.primary, WRITE, work)
-    }
-
-    /// Runs something that changes the store.
-    fn change<T>(&self, work: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Failure> {
-        self.run(&self.primary, WRITE, work)
+        self.run_again(READ, work)
     }
 
     /// As [`ask`](Self::ask), of what may take long.
     fn ask_much<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
-        self.ask_of(&self.primary, UPKEEP, work)
+        self.run_again(UPKEEP, work)
+    }
+
+    /// Runs a change that may be made twice, once more if it fails.
+    fn repeat<T>(&self, work: impl Fn(&mut Client) -> Result<T, Error>) -> Result<T, StoreError> {
+        self.run_again(WRITE, work)
+    }
+
+    /// Runs something that changes the store.
+    fn change<T>(&self, work: impl FnOnce(&mut Client) -> Result<T, Error>) -> Result<T, Failure> {
+        self.run(WRITE, work)
     }
 
     /// As [`change`](Self::change), of what may take long.
@@ -195,32 +183,38 @@ impl Postgres {
         &self,
         work: impl FnOnce(&mut Client) -> Result<T, Error>,
     ) -> Result<T, StoreError> {
-        self.run(&self.primary, UPKEEP, work).map_err(Failure::cause)
+        self.run(UPKEEP, work).map_err(Failure::cause)
+    }
+
+    fn run_again<T>(
+        &self,
+        limits: Wait,
+        work: impl Fn(&mut Client) -> Result<T, Error>,
+    ) -> Result<T, StoreError> {
+        self.run(limits, &work).or_else(|_| self.run(limits, &work)).map_err(Failure::cause)
     }
 
     fn run<T>(
         &self,
-        pool: &Pool,
         limits: Wait,
         work: impl FnOnce(&mut Client) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        let client = pool.take(limits);
+        let client = self.pool.take(limits);
         let mut client = client.map_err(|cause| Failure::NotDone(self.unavailable(&cause)))?;
         client.set_patience(limits.patience);
         let outcome = work(&mut client);
+        if client.is_silent() {
+            self.pool.set_aside(client);
+        } else if outcome.is_ok() {
+            self.pool.keep(client);
+        }
         let failure = match outcome {
-            Ok(found) => {
-                pool.keep(client);
-                return Ok(found);
-            }
+            Ok(found) => return Ok(found),
             Err(cause) => cause,
         };
         let said = match &failure {
             Error::Said(cause) => cause.as_db_error(),
-            Error::NoAnswer(_) => {
-                pool.set_aside(client);
-                None
-            }
+            Error::NoAnswer(_) | Error::Doubt(_) | Error::Busy(_) => None,
         };
         // A statement that the server refused is rolled back. One that ended with its session may
         // be committed: a backend that is told to stop stops waiting for its standby.

@@ -1,17 +1,24 @@
 //! Connections of one store, as many at a time as there are callers.
 //!
-//! A connection whose answer did not come in time is set aside, and not closed: the server would go
-//! on with the statement, and keep its end of the connection as long. So there are never many of
-//! them, however often something is tried again.
+//! ```text
+//!  idle ──▶ in use ──▶ idle                      answered
+//!                 └──▶ silent ──▶ closed         no answer in time; closed once there is one
+//! ```
+//!
+//! Closing a connection does not end what the server does for it: a commit waits for its standby all
+//! the same, and keeps the server's end. So those that are silent are counted, for each server, and
+//! from a number on no more statements are sent there: what is tried again would take one connection
+//! after the other until none is left.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio_postgres::config::{Config, TargetSessionAttrs};
+use tokio_postgres::config::Config;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::client::{Client, Error};
+use crate::store::StoreError;
 use crate::store::runtime::Runtime;
 
 /// Connections that are kept.
@@ -24,112 +31,108 @@ const SESSION: &str = "
 /// Limits of a kind of statements.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
-    /// Longest wait for an answer, and for each row of it.
+    /// Longest wait for an answer.
     pub(super) patience: Duration,
-    /// Connections that may be without an answer when another one is opened.
-    pub(super) silent_max: usize,
+    /// Silent connections of a server, from which on it is asked nothing.
+    silent_max: usize,
 }
 
-/// Reads. They are answered while changes wait for a standby, so they get connections then.
-pub(super) const READ: Wait = Wait { patience: Duration::from_secs(5), silent_max: 8 };
+/// Reads. They are answered while changes wait for a standby, so they go on then.
+pub(super) const READ: Wait = Wait { patience: Duration::from_secs(5), silent_max: 12 };
 /// Changes.
 pub(super) const WRITE: Wait = Wait { patience: Duration::from_secs(5), silent_max: 4 };
 /// Trimming and images: they look at much, or change much.
 pub(super) const UPKEEP: Wait = Wait { patience: Duration::from_mins(1), silent_max: 4 };
 
-/// Connections to one of the servers.
+/// One of the servers.
+struct Server {
+    config: Config,
+    /// Its connections that are silent.
+    silent: Arc<AtomicUsize>,
+}
+
+impl Server {
+    // ORDERING: relaxed here and below, as nothing else is read because of it.
+    fn check(&self, limits: Wait) -> Result<(), Error> {
+        let silent = self.silent.load(Ordering::Relaxed);
+        if silent >= limits.silent_max { Err(Error::Busy(silent)) } else { Ok(()) }
+    }
+}
+
 pub(super) struct Pool {
-    /// How each server is reached.
-    servers: Vec<Config>,
+    servers: Vec<Server>,
     /// Means of encryption, if connections are encrypted.
     tls: Option<MakeRustlsConnect>,
     runtime: Arc<Runtime>,
-    /// The server that was what is wanted, when it was asked last.
+    /// The server that took writes when it was asked last.
     current: AtomicUsize,
-    connections: Mutex<Connections>,
-}
-
-#[derive(Default)]
-struct Connections {
-    idle: Vec<Client>,
-    /// Those that have not answered in time, oldest first: each holds one of the server's.
-    silent: Vec<Client>,
+    idle: Mutex<Vec<Client>>,
 }
 
 impl Pool {
+    /// `servers`: how each is reached.
     pub(super) fn new(
-        servers: &[Config],
-        tls: Option<&MakeRustlsConnect>,
-        runtime: &Arc<Runtime>,
-        wanted: TargetSessionAttrs,
-    ) -> Self {
-        let mut servers = servers.to_vec();
-        for server in &mut servers {
-            server.target_session_attrs(wanted);
-        }
-        Self {
-            servers,
-            tls: tls.cloned(),
-            runtime: Arc::clone(runtime),
-            current: AtomicUsize::new(0),
-            connections: Mutex::default(),
-        }
+        servers: Vec<Config>,
+        tls: Option<MakeRustlsConnect>,
+    ) -> Result<Self, StoreError> {
+        let runtime = Arc::new(Runtime::new("postgres")?);
+        let server = |config| Server { config, silent: Arc::default() };
+        let servers = servers.into_iter().map(server).collect();
+        Ok(Self { servers, tls, runtime, current: AtomicUsize::new(0), idle: Mutex::default() })
     }
 
-    fn connections(&self) -> MutexGuard<'_, Connections> {
-        self.connections.lock().unwrap_or_else(PoisonError::into_inner)
+    fn idle(&self) -> MutexGuard<'_, Vec<Client>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connects to the server that is what is wanted.
-    pub(super) fn connect(&self) -> Result<Client, Error> {
-        // ORDERING: relaxed here and below, as nothing else is read because of it.
+    /// Connects to the server that takes writes.
+    pub(super) fn connect(&self, limits: Wait) -> Result<Client, Error> {
         let (first, servers) = (self.current.load(Ordering::Relaxed), self.servers.len());
-        let mut failure = None;
+        let mut failure: Option<Error> = None;
         for at in (0..servers).map(|more| (first + more) % servers) {
-            match Client::connect(&self.runtime, &self.servers[at], self.tls.as_ref()) {
-                Ok(mut client) => {
-                    client.batch_execute(SESSION)?;
+            let server = &self.servers[at];
+            let connected = server.check(limits).and_then(|()| {
+                let tls = self.tls.as_ref();
+                let mut client = Client::connect(&self.runtime, at, &server.config, tls)?;
+                client.batch_execute(SESSION)?;
+                Ok(client)
+            });
+            match connected {
+                Ok(client) => {
                     self.current.store(at, Ordering::Relaxed);
                     return Ok(client);
                 }
-                Err(cause) => failure = Some(cause),
+                // That of the server that took writes says most.
+                Err(cause) => drop(failure.get_or_insert(cause)),
             }
         }
         Err(failure.expect("INVARIANT: a URL names a server"))
     }
 
     pub(super) fn take(&self, limits: Wait) -> Result<Client, Error> {
-        let silent = {
-            let mut connections = self.connections();
-            connections.idle.retain(|client| !client.is_closed());
-            if let Some(client) = connections.idle.pop() {
-                return Ok(client);
-            }
-            connections.silent.retain(|client| !client.is_closed());
-            let too_many = connections.silent.len() >= limits.silent_max;
-            too_many.then(|| connections.silent.remove(0))
+        let kept = {
+            let mut idle = self.idle();
+            idle.retain(|client| !client.is_closed());
+            let may = |client: &Client| self.servers[client.server()].check(limits).is_ok();
+            idle.iter().rposition(may).map(|at| idle.swap_remove(at))
         };
-        // More of them would take all connections that the server has.
-        if let Some(client) = silent {
-            let settled = client.settle();
-            if matches!(settled, Err(Error::NoAnswer(_))) {
-                self.connections().silent.insert(0, client);
-                settled?;
-            }
-            // So have the others by now, mostly. What they were in the middle of is rolled back.
-            self.connections().silent.clear();
-        }
-        self.connect()
+        kept.map_or_else(|| self.connect(limits), Ok)
     }
 
     pub(super) fn keep(&self, client: Client) {
-        let mut connections = self.connections();
-        if connections.idle.len() < IDLE_MAX {
-            connections.idle.push(client);
+        let mut idle = self.idle();
+        if idle.len() < IDLE_MAX {
+            idle.push(client);
         }
     }
 
+    /// Counts a connection as silent until the server has answered, or closes it.
     pub(super) fn set_aside(&self, client: Client) {
-        self.connections().silent.push(client);
+        let silent = Arc::clone(&self.servers[client.server()].silent);
+        silent.fetch_add(1, Ordering::Relaxed);
+        self.runtime.spawn(async move {
+            client.settle().await;
+            silent.fetch_sub(1, Ordering::Relaxed);
+        });
     }
 }

@@ -193,6 +193,7 @@ impl Dbms {
                 known: Arc::clone(&known),
                 is_default: is_default(name),
                 last_image: Mutex::default(),
+                next_opening: Mutex::default(),
                 stopped: Arc::clone(&stopped),
             };
             let thread = thread::Builder::new().name(format!("follow-{name}"));

@@ -33,6 +33,8 @@ const WAIT: Duration = log::WAIT_MAX;
 /// First and longest pause after a failure.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(10);
+/// First pause between two openings of a copy whose disk fails.
+const REOPENING_MIN: Duration = Duration::from_secs(1);
 /// Time after which a pause looks whether it is to end.
 const TICK: Duration = Duration::from_millis(50);
 /// Lag from which on the log says that there is one.
@@ -95,6 +97,20 @@ pub(super) const fn shortest() -> Duration {
     PAUSE_MIN
 }
 
+/// When a copy whose disk failed may be opened anew, and how much later the next time: the disk may
+/// take a file, and yet not what comes.
+#[derive(Debug)]
+pub(super) struct NextOpening {
+    at: Option<Instant>,
+    pause: Duration,
+}
+
+impl Default for NextOpening {
+    fn default() -> Self {
+        Self { at: None, pause: REOPENING_MIN }
+    }
+}
+
 /// Identity of the source's database, as the list of the source last had it.
 pub(super) type Known = Mutex<Option<String>>;
 
@@ -110,6 +126,7 @@ pub(super) struct Worker {
     pub(super) is_default: bool,
     /// Time at which the last image had come.
     pub(super) last_image: Mutex<Option<Instant>>,
+    pub(super) next_opening: Mutex<NextOpening>,
     pub(super) stopped: Arc<AtomicBool>,
 }
 
@@ -203,15 +220,21 @@ impl Worker {
         }
     }
 
-    /// Closes a copy whose disk has failed, if the disk takes writes again: the next step opens it.
+    /// Opens a copy anew whose disk has failed, if the disk takes writes again, and not at once
+    /// after the last time.
     fn open_anew(&self, dbms: &Dbms, folder: &str, error: &EngineError) -> Result<(), Failed> {
         let store = dbms.store.as_ref().ok_or(Failed::Source(Error::Stopped))?;
-        if probe(&store.database(folder)).is_err() {
+        let mut next = self.next_opening.lock();
+        let is_early = next.at.is_some_and(|at| Instant::now() < at);
+        if is_early || probe(&store.database(folder)).is_err() {
             return Err(Failed::Here(error.to_string()));
         }
+        *next = NextOpening { at: Some(Instant::now() + next.pause), pause: longer(next.pause) };
+        drop(next);
         tracing::info!(database = %self.name, "the copy is opened anew, since its disk had failed");
         dbms.close_copy(&self.name);
-        Ok(())
+        // Where a client holds it still, the next step tries again.
+        Ok(dbms.reopen_copy(&self.name)?)
     }
 
     /// True if the source has dropped the database and made one of the same name. A default
@@ -231,6 +254,9 @@ impl Worker {
         drop((open, dbms));
         match applied {
             Ok(own) => {
+                if answer.records.is_some() {
+                    *self.next_opening.lock() = NextOpening::default();
+                }
                 if self.standing.answered(answer.newest, own.get()) {
                     tracing::info!(database = %self.name, "following goes on");
                 }

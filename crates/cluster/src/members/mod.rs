@@ -7,8 +7,9 @@
 //! ```
 //!
 //! A member is live if its record has changed within [`LIVE_FOR`] on the clock of the one that
-//! looks; clocks of different machines are never compared. Records decide nothing but what people
-//! and drivers are shown: who leads is the lease's business.
+//! looks; clocks of different machines are never compared. While the store does not take that one's
+//! own beats, it takes those of others as little: such time does not count. Records decide nothing
+//! but what people and drivers are shown: who leads is the lease's business.
 //!
 //! Of two processes that call themselves by one name the later one has the record; the earlier one
 //! is *displaced*, says so, and writes it no more.
@@ -35,7 +36,7 @@ pub const LIVE_FOR: Duration = Duration::from_secs(5);
 pub struct SeenMember {
     /// Its record.
     pub member: Member,
-    /// Time since the record was seen to change.
+    /// Time since the record was seen to change, without that in which the store took no beats.
     pub silent_for: Duration,
 }
 
@@ -61,9 +62,19 @@ struct State {
     own: Option<Version>,
     beat: u64,
     displaced: bool,
+    /// End of the last beat that the store took.
+    taken: Option<Instant>,
     /// Why the last beat failed, if it did.
     error: Option<String>,
     stopped: bool,
+}
+
+impl State {
+    /// Time in which the store took no beats, since the last one.
+    fn outage(&self, now: Instant) -> Duration {
+        let since = self.taken.map_or(Duration::ZERO, |taken| now.duration_since(taken));
+        since.saturating_sub(2 * BEAT_EVERY)
+    }
 }
 
 /// Time for which [`observe`] looks: two beats, and room.
@@ -187,10 +198,11 @@ impl Members {
     /// All members that have ever been, by name.
     #[must_use]
     pub fn all(&self) -> Vec<SeenMember> {
-        let state = self.shared.state();
+        let (state, now) = (self.shared.state(), Instant::now());
+        let outage = state.outage(now);
         let seen = state.seen.iter().map(|seen| SeenMember {
             member: seen.member.clone(),
-            silent_for: seen.since.elapsed(),
+            silent_for: now.duration_since(seen.since).saturating_sub(outage),
         });
         seen.collect()
     }
@@ -253,7 +265,14 @@ impl Shared {
         if !self.state().displaced {
             self.write(left)?;
         }
-        self.look()
+        self.look()?;
+        let (mut state, now) = (self.state(), Instant::now());
+        let outage = state.outage(now);
+        for seen in &mut state.seen {
+            seen.since = (seen.since + outage).min(now);
+        }
+        state.taken = Some(now);
+        Ok(())
     }
 
     /// Reads the records of all.

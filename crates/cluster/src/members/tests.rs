@@ -1,9 +1,43 @@
 //! Members over a folder.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
-use crate::store::Stores;
+use crate::store::{Entry, Stores};
+
+/// A store that may be out of reach of everybody.
+#[derive(Debug)]
+struct Away {
+    store: Arc<dyn Coordination>,
+    is_away: AtomicBool,
+}
+
+impl Away {
+    fn check(&self) -> Result<(), StoreError> {
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(StoreError::Unavailable { store: "it".into(), why: "away".into() });
+        }
+        Ok(())
+    }
+}
+
+impl Coordination for Away {
+    fn get(&self, key: &Name) -> Result<Option<Entry>, StoreError> {
+        self.check()?;
+        self.store.get(key)
+    }
+
+    fn put_if(&self, key: &Name, expected: Version, value: &[u8]) -> Result<PutIf, StoreError> {
+        self.check()?;
+        self.store.put_if(key, expected, value)
+    }
+
+    fn list(&self, prefix: &str) -> Result<Vec<Entry>, StoreError> {
+        self.check()?;
+        self.store.list(prefix)
+    }
+}
 
 fn stores() -> (tempfile::TempDir, Stores) {
     let folder = tempfile::tempdir().unwrap();
@@ -81,4 +115,30 @@ fn a_member_is_removed_until_it_starts_again() {
     assert_eq!(observe(&*stores.coordination, &keys).unwrap().len(), 1);
     let _b = join(&stores, "one", "b");
     wait_until("b is back", || names(&a).len() == 2);
+}
+
+#[test]
+fn nobody_is_silent_while_the_store_takes_no_beats() {
+    let (_folder, mut stores) = stores();
+    let (store, is_away) = (Arc::clone(&stores.coordination), AtomicBool::new(false));
+    let away = Arc::new(Away { store, is_away });
+    stores.coordination = Arc::clone(&away) as Arc<dyn Coordination>;
+    let (a, _b) = (join(&stores, "one", "a"), join(&stores, "one", "b"));
+    let keys = Keys::new("one").unwrap();
+    // A member that ends without a word.
+    let silent = Member::new("c", 7, "127.0.0.1:7687").encode().unwrap();
+    let put = away.put_if(&keys.member("c").unwrap(), Version::ABSENT, &silent);
+    assert!(matches!(put, Ok(PutIf::Won(_))), "{put:?}");
+    let all = |c| ["a", "b", "c"].map(|node| (node.to_owned(), node != "c" || c));
+    wait_until("a sees all", || names(&a) == all(true));
+    away.is_away.store(true, Ordering::SeqCst);
+    let begun = Instant::now();
+    while begun.elapsed() < LIVE_FOR + 3 * BEAT_EVERY {
+        assert_eq!(names(&a), all(true), "after {:?}", begun.elapsed());
+        thread::sleep(BEAT_EVERY / 10);
+    }
+    away.is_away.store(false, Ordering::SeqCst);
+    wait_until("a writes again", || a.error().is_none());
+    assert_eq!(names(&a), all(true));
+    wait_until("c is silent", || names(&a) == all(false));
 }

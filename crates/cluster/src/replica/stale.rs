@@ -22,7 +22,7 @@ use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use super::core::{Core, seen};
+use super::core::{Core, seen, seen_slot};
 use super::election::{Event, Role, SeenSlot};
 use super::follower::{Copy, READ_BYTES, as_group};
 use crate::store::{Group, StoreError, read_stale_groups};
@@ -60,16 +60,20 @@ impl Core {
 /// The groups that a node of the store shows from `next` on; none if the slot before them is not
 /// the one that is known.
 fn read_after(core: &Core, last: Option<SeenSlot>, next: u64) -> Result<Vec<Group>, StoreError> {
-    let read = |from| read_stale_groups(&*core.log, &core.stream, from, READ_BYTES);
-    let Some(last) = last else { return read(next) };
-    let mut groups = match read(last.range.first()) {
-        // Enough copies have it.
-        Err(StoreError::Trimmed { oldest, .. }) if oldest <= next => return read(next),
-        groups => groups?,
-    };
-    let continues =
-        groups.first().is_some_and(|first| seen(first) == last && first.range.next() == next);
-    Ok(if continues { groups.split_off(1) } else { Vec::new() })
+    if let Some(last) = last {
+        match core.log.read_stale(&core.stream, last.range.first(), 0) {
+            Ok(found) => {
+                let found = found.first().map(seen_slot).transpose()?;
+                if found != Some(last) || last.range.next() != next {
+                    return Ok(Vec::new());
+                }
+            }
+            // Enough copies have it.
+            Err(StoreError::Trimmed { oldest, .. }) if oldest <= next => {}
+            Err(cause) => return Err(cause),
+        }
+    }
+    read_stale_groups(&*core.log, &core.stream, next, READ_BYTES)
 }
 
 impl Copy {

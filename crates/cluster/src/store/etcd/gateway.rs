@@ -27,11 +27,14 @@ use crate::store::runtime::{Runtime, time_of};
 use crate::store::{Endpoint, StoreError};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest wait for the first answer to a request, but for what its body takes: what a node of etcd has sent on to a leader that died is never answered
-/// (etcd itself gives up after 7 s), and a lease lapses after 2.5.
+/// Longest wait for the first answer to a request, and the second, but for what its body takes:
+/// what a node of etcd has sent on to a leader that died is never answered (etcd itself gives up
+/// after 7 s), and a lease lapses after 2.5.
 pub(super) const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
-/// Longest wait for an answer once one did not come in that time: it may be large, or etcd slow.
+/// Longest wait for an answer once some did not come in that time: it may be large, or etcd slow.
 pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(3);
+/// Longest wait for what a node knows by itself: others may be asked.
+const OWN_TIMEOUT: Duration = Duration::from_millis(500);
 /// Connections that are kept.
 const IDLE_MAX: usize = 16;
 
@@ -81,6 +84,12 @@ where
     Ok(sender)
 }
 
+/// The wait for an answer after so many that did not come: after its leader's death a node of etcd
+/// sends on to it for up to two seconds.
+fn wait_after(unanswered: u32) -> Duration {
+    FIRST_TIMEOUT.saturating_mul(unanswered.max(1)).min(ANSWER_TIMEOUT)
+}
+
 impl Gateway {
     pub(super) fn new(
         endpoints: Vec<Endpoint>,
@@ -104,20 +113,34 @@ impl Gateway {
         body: &Value,
     ) -> Result<T, StoreError> {
         let body = Bytes::from(body.to_string());
-        let (mut last, mut wait) = (None, FIRST_TIMEOUT);
+        let (mut last, mut unanswered) = (None, 0);
         // Once more than there are: a kept connection may be dead.
         for _ in 0..=self.endpoints.len() {
-            let sent = Instant::now();
+            let (sent, wait) = (Instant::now(), wait_after(unanswered));
             match self.send(path, &body, wait) {
                 Ok(found) => return Ok(found),
                 Err(Failure::Refused(cause)) => return Err(cause),
                 Err(failure) => last = Some(failure.cause()),
             }
-            if sent.elapsed() >= wait {
-                wait = ANSWER_TIMEOUT;
-            }
+            unanswered += u32::from(sent.elapsed() >= wait);
         }
         Err(last.unwrap_or_else(|| self.unavailable(0, "no endpoint")))
+    }
+
+    /// Returns how many endpoints there are.
+    pub(super) fn endpoints(&self) -> usize {
+        self.endpoints.len()
+    }
+
+    /// Asks one endpoint something that it knows by itself.
+    pub(super) fn ask_one<T: DeserializeOwned>(
+        &self,
+        endpoint: usize,
+        path: &str,
+        body: &Value,
+    ) -> Result<T, StoreError> {
+        let body = Bytes::from(body.to_string());
+        self.send_to(endpoint, path, &body, OWN_TIMEOUT).map_err(Failure::cause)
     }
 
     /// Asks for a change that is asked for again until an answer comes, and waited for longer then.
@@ -128,8 +151,7 @@ impl Gateway {
     ) -> Result<T, Failure> {
         // ORDERING: relaxed here and below, as nothing else is read because of it.
         let unanswered = self.unanswered.load(Ordering::Relaxed);
-        // The second, too: after its leader's death a node of etcd sends on to it for a second more.
-        let wait = FIRST_TIMEOUT.saturating_mul(unanswered.max(1)).min(ANSWER_TIMEOUT);
+        let wait = wait_after(unanswered);
         let sent = Instant::now();
         let outcome = self.change(wait, path, body);
         let took = sent.elapsed();
@@ -166,8 +188,8 @@ impl Gateway {
         T: DeserializeOwned,
     {
         let endpoint = self.current.load(Ordering::Relaxed) % self.endpoints.len();
-        let sent = self.runtime.block_on(self.exchange(endpoint, path, body, wait));
-        if sent.is_err() {
+        let answer = self.send_to(endpoint, path, body, wait);
+        if answer.is_err() {
             // Of several that fail at once, one moves on.
             let next = (endpoint + 1) % self.endpoints.len();
             let (old, order) = (self.current.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -175,7 +197,17 @@ impl Gateway {
                 let _ = self.current.compare_exchange(old, next, order, order);
             }
         }
-        let bytes = sent?;
+        answer
+    }
+
+    fn send_to<T: DeserializeOwned>(
+        &self,
+        endpoint: usize,
+        path: &str,
+        body: &Bytes,
+        wait: Duration,
+    ) -> Result<T, Failure> {
+        let bytes = self.runtime.block_on(self.exchange(endpoint, path, body, wait))?;
         serde_json::from_slice(&bytes).map_err(|cause| {
             Failure::Unknown(self.unavailable(endpoint, format!("no answer of etcd: {cause}")))
         })

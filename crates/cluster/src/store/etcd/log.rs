@@ -118,8 +118,8 @@ fn put_request(keys: &Keys, first: u64, before: Option<u64>, value: &[u8]) -> Va
 enum Asked {
     /// A node that has asked the leader how far the log goes: the read is linearizable.
     Leader,
-    /// A node, by what it has.
-    Anybody,
+    /// The node of this number, by what it has.
+    Node(usize),
 }
 
 /// A slot and what follows it, read at one revision.
@@ -152,12 +152,16 @@ impl Etcd {
             ranges.push(range(slots.as_bytes(), Some(at.as_bytes()), 1, true));
         }
         let asks_before = ranges.len() == 3;
-        if asked == Asked::Anybody {
+        if asked != Asked::Leader {
             ranges = ranges.into_iter().map(wire::serializable).collect();
         }
         let ranges: Vec<Value> =
             ranges.into_iter().map(|range| json!({ "request_range": range })).collect();
-        let found: Transaction = self.gateway.ask("/v3/kv/txn", &json!({ "success": ranges }))?;
+        let (path, body) = ("/v3/kv/txn", json!({ "success": ranges }));
+        let found: Transaction = match asked {
+            Asked::Leader => self.gateway.ask(path, &body)?,
+            Asked::Node(node) => self.gateway.ask_one(node, path, &body)?,
+        };
         let mark = mark_of(found.range(0)?)?;
         check_mark(stream, mark, from)?;
         let mut slots = Vec::new();
@@ -297,8 +301,17 @@ impl Log for Etcd {
         from: u64,
         bytes_max: usize,
     ) -> Result<Vec<Slot>, StoreError> {
-        // What a node shows was committed by most of them, and synced.
-        Ok(self.read_at(stream, from, bytes_max, Asked::Anybody)?.0)
+        // What a node shows was committed by most of them, and synced. One that has just been
+        // started lacks more than others.
+        let (mut answers, mut failure) = (false, None);
+        for node in 0..self.gateway.endpoints() {
+            match self.read_at(stream, from, bytes_max, Asked::Node(node)) {
+                Ok((slots, _)) if slots.is_empty() => answers = true,
+                Ok((slots, _)) => return Ok(slots),
+                Err(cause) => failure = Some(cause),
+            }
+        }
+        failure.filter(|_| !answers).map_or(Ok(Vec::new()), Err)
     }
 
     fn follow(

@@ -17,7 +17,6 @@ use futures_util::TryStreamExt;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_postgres::config::Config;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Connection, NoTls, Row, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
@@ -39,8 +38,8 @@ pub(super) enum Error {
     /// Nothing came in time.
     #[error("no answer in {} s", .0.as_secs())]
     NoAnswer(Duration),
-    /// It is done, and something about that is wrong.
-    #[error("a warning: {0}")]
+    /// It is done, and no standby need have it.
+    #[error("it is not known whether a standby has it: {0}")]
     Doubt(String),
     /// It was not sent: so many others are without an answer.
     #[error("{0} statements wait for an answer already")]
@@ -53,7 +52,7 @@ pub(super) fn said(cause: &tokio_postgres::Error) -> String {
     inner.map_or_else(|| cause.to_string(), |inner| format!("{cause}: {inner}"))
 }
 
-/// The last warning of a connection that nobody has looked at.
+/// What the server said of a wait that was ended, until somebody looks.
 type Warning = Arc<Mutex<Option<String>>>;
 
 /// A connection.
@@ -71,7 +70,11 @@ pub(super) struct Client {
     statements: HashMap<&'static str, Statement>,
 }
 
-/// Carries a connection until its client is dropped, and notes warnings.
+/// The function of the server that waits for its standby, which names itself where it warns.
+const STANDBY_WAIT: &str = "SyncRepWaitForLSN";
+
+/// Carries a connection until its client is dropped, and notes when a commit has not been waited
+/// for.
 async fn carry<S, T>(mut connection: Connection<S, T>, warning: Warning)
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -79,7 +82,7 @@ where
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notice(notice) = message
-            && *notice.code() == SqlState::WARNING
+            && notice.routine() == Some(STANDBY_WAIT)
         {
             // Answers that come after it are handed on after this.
             let mut warning = warning.lock().unwrap_or_else(PoisonError::into_inner);
@@ -164,9 +167,8 @@ impl Client {
             self.silent.set(true);
             return Err(Error::NoAnswer(limit));
         };
-        let answer = answer?;
         let warning = self.warning.lock().unwrap_or_else(PoisonError::into_inner).take();
-        warning.map_or(Ok(answer), |warning| Err(Error::Doubt(warning)))
+        warning.map_or(Ok(answer?), |warning| Err(Error::Doubt(warning)))
     }
 
     fn prepare(&mut self, statement: &'static str) -> Result<Statement, Error> {

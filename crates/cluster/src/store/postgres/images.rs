@@ -131,11 +131,18 @@ impl Images for Postgres {
         let unavailable = |cause| self.unavailable(&cause);
         let mut client = self.pool.connect(READ).map_err(unavailable)?;
         client.set_patience(READ.patience);
-        client.batch_execute(SNAPSHOT).map_err(unavailable)?;
+        let begun = client.batch_execute(SNAPSHOT);
         let (key, piece) = (self.named(name), Vec::new());
         let mut reader = Reader { client, key, next: 0, piece, at: 0 };
-        let there = reader.advance().map_err(unavailable)?;
-        Ok(there.then(|| Box::new(reader) as Box<dyn Read + Send>))
+        match begun.and_then(|()| reader.advance()) {
+            Ok(there) => Ok(there.then(|| Box::new(reader) as Box<dyn Read + Send>)),
+            Err(cause) => {
+                if reader.client.is_silent() {
+                    self.pool.set_aside(reader.client, READ);
+                }
+                Err(unavailable(cause))
+            }
+        }
     }
 
     fn list(&self, prefix: &str) -> Result<Vec<ImageInfo>, StoreError> {

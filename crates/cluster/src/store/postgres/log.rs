@@ -103,14 +103,20 @@ impl Log for Postgres {
                 Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
                 Err(Failure::NotDone(cause)) => return Err(cause),
             }
-            let found = self.ask(|client| client.query_opt(SLOT, &[&key, &first]))?;
+            // A primary that was started again shows what no standby has yet. In one session: of one
+            // server.
+            let found = self.change(|client| {
+                let found = client.query_opt(SLOT, &[&key, &first])?;
+                client.query_one(FLUSH, &[])?;
+                Ok(found)
+            });
+            let found = match found {
+                Ok(found) => found,
+                Err(failure) => return Ok(Put::Unknown(failure.cause())),
+            };
             self.check_mark(stream, range.first())?;
             if let Some(row) = found {
-                // A primary that was started again shows what no standby has yet.
-                return Ok(match self.change(|client| client.query_one(FLUSH, &[])) {
-                    Ok(_) => Put::Lost(slot_of(&row)?),
-                    Err(failure) => Put::Unknown(failure.cause()),
-                });
+                return Ok(Put::Lost(slot_of(&row)?));
             }
             let follows = self.ask(|client| client.query_one(FOLLOWS, &[&key, &first]))?;
             if !follows.get::<_, bool>(0) {

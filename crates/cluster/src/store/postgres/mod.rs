@@ -41,7 +41,7 @@ use crate::tls::trust;
 
 /// Longest body of a slot, and of a part: 4 MiB. A row may have 1 GiB, and readers hold it.
 const BODY_BYTES_MAX: usize = 4 << 20;
-/// How long the network may leave bytes unacknowledged.
+/// How long the network may leave bytes unacknowledged, and a connection without any.
 const NETWORK_TIMEOUT: Duration = Duration::from_secs(5);
 
 const TABLES: &str = "
@@ -115,6 +115,8 @@ impl Postgres {
             server
                 .target_session_attrs(TargetSessionAttrs::ReadWrite)
                 .tcp_user_timeout(NETWORK_TIMEOUT)
+                .keepalives_idle(NETWORK_TIMEOUT)
+                .keepalives_interval(NETWORK_TIMEOUT)
                 .application_name("telar");
             servers.push(server);
         }
@@ -204,7 +206,7 @@ impl Postgres {
         client.set_patience(limits.patience);
         let outcome = work(&mut client);
         if client.is_silent() {
-            self.pool.set_aside(client);
+            self.pool.set_aside(client, limits);
         } else if outcome.is_ok() {
             self.pool.keep(client);
         }

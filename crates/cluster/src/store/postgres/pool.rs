@@ -7,8 +7,8 @@
 //!
 //! Closing a connection does not end what the server does for it: a commit waits for its standby all
 //! the same, and keeps the server's end. So those that are silent are counted, for each server, and
-//! from a number on no more statements are sent there: what is tried again would take one connection
-//! after the other until none is left.
+//! from a number on no more statements of their kind are sent there: what is tried again would take
+//! one connection after the other until none is left.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +24,7 @@ use crate::store::runtime::Runtime;
 /// Connections that are kept.
 const IDLE_MAX: usize = 8;
 const SESSION: &str = "
+    SET client_min_messages = 'warning';
     SET default_transaction_isolation = 'read committed';
     SELECT set_config('synchronous_commit', 'on', false)
         WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply');";
@@ -33,29 +34,43 @@ const SESSION: &str = "
 pub(super) struct Wait {
     /// Longest wait for an answer.
     pub(super) patience: Duration,
-    /// Silent connections of a server, from which on it is asked nothing.
-    silent_max: usize,
+    kind: Kind,
 }
 
-/// Reads. They are answered while changes wait for a standby, so they go on then.
-pub(super) const READ: Wait = Wait { patience: Duration::from_secs(5), silent_max: 12 };
+/// What waits for a standby, and what does not: one must not keep the other from going on.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Read,
+    Change,
+}
+
+/// Silent connections of a kind, from which on a server is not asked for more of it. Those that are
+/// asked for at once may be more.
+const SILENT_MAX: usize = 4;
+
+/// Reads.
+pub(super) const READ: Wait = Wait { patience: Duration::from_secs(5), kind: Kind::Read };
 /// Changes.
-pub(super) const WRITE: Wait = Wait { patience: Duration::from_secs(5), silent_max: 4 };
+pub(super) const WRITE: Wait = Wait { patience: Duration::from_secs(5), kind: Kind::Change };
 /// Trimming and images: they look at much, or change much.
-pub(super) const UPKEEP: Wait = Wait { patience: Duration::from_mins(1), silent_max: 4 };
+pub(super) const UPKEEP: Wait = Wait { patience: Duration::from_mins(1), kind: Kind::Change };
 
 /// One of the servers.
 struct Server {
     config: Config,
-    /// Its connections that are silent.
-    silent: Arc<AtomicUsize>,
+    /// Its connections that are silent, in reads and in changes.
+    silent: [Arc<AtomicUsize>; 2],
 }
 
 impl Server {
+    fn silent(&self, limits: Wait) -> &Arc<AtomicUsize> {
+        &self.silent[limits.kind as usize]
+    }
+
     // ORDERING: relaxed here and below, as nothing else is read because of it.
     fn check(&self, limits: Wait) -> Result<(), Error> {
-        let silent = self.silent.load(Ordering::Relaxed);
-        if silent >= limits.silent_max { Err(Error::Busy(silent)) } else { Ok(()) }
+        let silent = self.silent(limits).load(Ordering::Relaxed);
+        if silent >= SILENT_MAX { Err(Error::Busy(silent)) } else { Ok(()) }
     }
 }
 
@@ -76,7 +91,7 @@ impl Pool {
         tls: Option<MakeRustlsConnect>,
     ) -> Result<Self, StoreError> {
         let runtime = Arc::new(Runtime::new("postgres")?);
-        let server = |config| Server { config, silent: Arc::default() };
+        let server = |config| Server { config, silent: Default::default() };
         let servers = servers.into_iter().map(server).collect();
         Ok(Self { servers, tls, runtime, current: AtomicUsize::new(0), idle: Mutex::default() })
     }
@@ -94,8 +109,15 @@ impl Pool {
             let connected = server.check(limits).and_then(|()| {
                 let tls = self.tls.as_ref();
                 let mut client = Client::connect(&self.runtime, at, &server.config, tls)?;
-                client.batch_execute(SESSION)?;
-                Ok(client)
+                match client.batch_execute(SESSION) {
+                    Ok(()) => Ok(client),
+                    Err(cause) => {
+                        if client.is_silent() {
+                            self.set_aside(client, limits);
+                        }
+                        Err(cause)
+                    }
+                }
             });
             match connected {
                 Ok(client) => {
@@ -127,8 +149,8 @@ impl Pool {
     }
 
     /// Counts a connection as silent until the server has answered, or closes it.
-    pub(super) fn set_aside(&self, client: Client) {
-        let silent = Arc::clone(&self.servers[client.server()].silent);
+    pub(super) fn set_aside(&self, client: Client, limits: Wait) {
+        let silent = Arc::clone(self.servers[client.server()].silent(limits));
         silent.fetch_add(1, Ordering::Relaxed);
         self.runtime.spawn(async move {
             client.settle().await;

@@ -233,8 +233,9 @@ impl Worker {
         drop(next);
         tracing::info!(database = %self.name, "the copy is opened anew, since its disk had failed");
         dbms.close_copy(&self.name);
-        // Where a client holds it still, the next step tries again.
-        Ok(dbms.reopen_copy(&self.name)?)
+        // Where a client holds it still, the next step tries again, which follows at once.
+        let _ = dbms.reopen_copy(&self.name);
+        Ok(())
     }
 
     /// True if the source has dropped the database and made one of the same name. A default

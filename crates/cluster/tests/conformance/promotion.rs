@@ -204,36 +204,82 @@ fn programs(folder: &Path) -> Option<Programs> {
     Some(Programs { postgres, basebackup, ctl, is_root })
 }
 
+/// A primary that waits for its standby.
+struct Servers {
+    programs: Programs,
+    primary: Killed,
+    standby: Killed,
+    /// The folder of the standby.
+    second: String,
+    ports: [u16; 2],
+}
+
+impl Servers {
+    fn start(folder: &Path) -> Option<Self> {
+        let programs = programs(folder)?;
+        let data = |name: &str| folder.join(name).display().to_string();
+        let (first, second) = (data("primary"), data("standby"));
+        // The standby is made before the primary waits for it, and does not wait for another one.
+        let (primary, of_primary) = programs.serve(&first);
+        wait_for(&[of_primary]);
+        let port = of_primary.to_string();
+        let source = ["-h", "127.0.0.1", "-p", &port, "-U", "telar", "-R", "-X", "stream"];
+        programs.run(&programs.basebackup, &[&["-D", &second], &source[..]].concat());
+        let settings = OpenOptions::new().append(true).open(format!("{first}/postgresql.conf"));
+        writeln!(settings.unwrap(), "synchronous_standby_names = '*'").unwrap();
+        programs.run(&programs.ctl, &["reload", "-D", &first]);
+        let (standby, of_standby) = programs.serve(&second);
+        let ports = [of_primary, of_standby];
+        wait_for(&ports);
+        let end = Instant::now() + PATIENCE;
+        while !Postgres::open(&url(&ports)).unwrap().concerns().unwrap().is_empty() {
+            assert!(Instant::now() < end, "no standby is synchronous");
+            thread::sleep(Duration::from_millis(50));
+        }
+        Some(Self { programs, primary, standby, second, ports })
+    }
+
+    /// A store that the standby has.
+    fn store(&self) -> Stores {
+        let store = Pair { url: url(&self.ports), cluster: name("ready") }.open();
+        let put = store.coordination.put_if(&name("ready"), Version::ABSENT, b"");
+        assert!(matches!(put, Ok(PutIf::Won(_))), "{put:?}");
+        store
+    }
+}
+
+impl Programs {
+    fn promote(&self, data: &str) {
+        self.run(&self.ctl, &["promote", "-w", "-t", "60", "-D", data]);
+    }
+}
+
+/// The kernel of a primary that stands still keeps its connections, and accepts more.
+#[test]
+fn a_primary_that_stands_still_is_passed_over() {
+    let folder = TempDir::new().unwrap();
+    let Some(servers) = Servers::start(folder.path()) else { return };
+    let (store, stream) = (servers.store(), name("graph"));
+    let put = |first| store.log.put_once(&stream, range(first, first + 1), b"body");
+    assert!(matches!(put(1), Ok(Put::Won)));
+    servers.primary.signal("-STOP");
+    servers.programs.promote(&servers.second);
+    let end = Instant::now() + PATIENCE;
+    while !matches!(put(2), Ok(Put::Won | Put::Lost(_))) {
+        assert!(Instant::now() < end, "the promoted one is not reached");
+    }
+    assert_eq!(store.log.read(&stream, 1, usize::MAX).unwrap().len(), 2);
+}
+
 #[test]
 fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
     let folder = TempDir::new().unwrap();
-    let Some(programs) = programs(folder.path()) else { return };
-    let data = |name: &str| folder.path().join(name).display().to_string();
-    let (first, second) = (data("primary"), data("standby"));
-    // The standby is made before the primary waits for it, and does not wait for another one.
-    let (primary, of_primary) = programs.serve(&first);
-    wait_for(&[of_primary]);
-    let port = of_primary.to_string();
-    let source = ["-h", "127.0.0.1", "-p", &port, "-U", "telar", "-R", "-X", "stream"];
-    programs.run(&programs.basebackup, &[&["-D", &second], &source[..]].concat());
-    let settings = OpenOptions::new().append(true).open(format!("{first}/postgresql.conf"));
-    writeln!(settings.unwrap(), "synchronous_standby_names = '*'").unwrap();
-    programs.run(&programs.ctl, &["reload", "-D", &first]);
-    let (standby, of_standby) = programs.serve(&second);
-    let ports = [of_primary, of_standby];
-    wait_for(&ports);
-    let end = Instant::now() + PATIENCE;
-    while !Postgres::open(&url(&ports)).unwrap().concerns().unwrap().is_empty() {
-        assert!(Instant::now() < end, "no standby is synchronous");
-        thread::sleep(Duration::from_millis(50));
-    }
-    // Waits until the standby has it.
-    let ready = Pair { url: url(&ports), cluster: name("ready") }.open();
-    let put = ready.coordination.put_if(&name("ready"), Version::ABSENT, b"");
-    assert!(matches!(put, Ok(PutIf::Won(_))), "{put:?}");
+    let Some(servers) = Servers::start(folder.path()) else { return };
+    let ready = servers.store();
+    let Servers { programs, primary, standby, second, ports } = servers;
 
     check_puts_without_a_standby(&*ready.log, &standby);
-    check_a_wait_that_is_cancelled(&*ready.log, &url(&[of_primary]), &standby);
+    check_a_wait_that_is_cancelled(&*ready.log, &url(&ports[..1]), &standby);
 
     let promoted = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -241,7 +287,7 @@ fn a_standby_that_is_promoted_has_all_that_was_acknowledged() {
             thread::sleep(Duration::from_millis(700));
             drop(primary);
             thread::sleep(Duration::from_millis(300));
-            programs.run(&programs.ctl, &["promote", "-w", "-t", "60", "-D", &second]);
+            programs.promote(&second);
             promoted.store(true, Ordering::Release);
         });
         // Until everything has been done once with the new primary alone.

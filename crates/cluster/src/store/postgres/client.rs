@@ -2,9 +2,9 @@
 //!
 //! A commit waits for the synchronous standby, and for ever where that is away; a server that
 //! stands still answers nothing, while its kernel keeps the connection. So nobody waits without
-//! end. The server must not be asked to stop waiting (by a cancel request): it reports the commit as
-//! done then, though no standby has it, and gives a warning. Others may ask it to, so such a warning
-//! is an error here.
+//! end. The server must not be asked to stop waiting (by a cancel request): it reports the commit
+//! as done then, though no standby has it, and gives a warning. Others may ask it to, so such a
+//! warning is an error here.
 
 use std::cell::Cell;
 use std::collections::HashMap;

@@ -103,8 +103,8 @@ impl Log for Postgres {
                 Err(Failure::Unknown(cause)) => return Ok(Put::Unknown(cause)),
                 Err(Failure::NotDone(cause)) => return Err(cause),
             }
-            // A primary that was started again shows what no standby has yet. In one session: of one
-            // server.
+            // A primary that was started again shows what no standby has yet. In one session: of
+            // one server.
             let found = self.change(|client| {
                 let found = client.query_opt(SLOT, &[&key, &first])?;
                 client.query_one(FLUSH, &[])?;

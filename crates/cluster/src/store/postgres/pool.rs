@@ -5,10 +5,10 @@
 //!                 └──▶ silent ──▶ closed         no answer in time; closed once there is one
 //! ```
 //!
-//! Closing a connection does not end what the server does for it: a commit waits for its standby all
-//! the same, and keeps the server's end. So those that are silent are counted, for each server, and
-//! from a number on no more statements of their kind are sent there: what is tried again would take
-//! one connection after the other until none is left.
+//! Closing a connection does not end what the server does for it: a commit waits for its standby
+//! all the same, and keeps the server's end. So those that are silent are counted, for each server,
+//! and from a number on no more statements of their kind are sent there: what is tried again would
+//! take one connection after the other until none is left.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
